@@ -1,0 +1,68 @@
+"""What every corpus is: examples in three splits, and the figures of the paper's table 1."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from koala.document import Procedure
+from koala.grid import Grid
+from koala.text import split_words
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A procedure and, where the split has answers, its gold grid."""
+
+    procedure: Procedure
+    gold: Grid | None = None
+    takes_part: tuple[tuple[bool, ...], ...] | None = None
+    """Recipes only: for every entity and step, whether the step uses the ingredient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """One column of the paper's dataset table."""
+
+    procedures: int
+    entities: int
+    steps: int
+    words: int
+
+    @property
+    def steps_per_procedure(self) -> float:
+        """Average number of sentences of a paragraph."""
+        return self.steps / self.procedures if self.procedures else 0.0
+
+    @property
+    def words_per_procedure(self) -> float:
+        """Average number of words of a paragraph; punctuation marks count, as in the paper."""
+        return self.words / self.procedures if self.procedures else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A data set by splits."""
+
+    name: str
+    splits: Mapping[str, tuple[Example, ...]]
+    is_tokenized: bool = False
+    """Whether the texts came as words with a space between them."""
+
+    def statistics(self) -> dict[str, Statistics]:
+        """Give the figures of every split, and of all of them as `total`."""
+        figures = {
+            split: measure(examples, is_tokenized=self.is_tokenized)
+            for split, examples in self.splits.items()
+        }
+        everything = [example for examples in self.splits.values() for example in examples]
+        return figures | {"total": measure(everything, is_tokenized=self.is_tokenized)}
+
+
+def measure(examples: Iterable[Example], *, is_tokenized: bool = False) -> Statistics:
+    """Count procedures, entities, steps and words."""
+    procedures = [example.procedure for example in examples]
+    texts = [step.text for procedure in procedures for step in procedure.steps]
+    return Statistics(
+        procedures=len(procedures),
+        entities=sum(len(procedure.entities) for procedure in procedures),
+        steps=len(texts),
+        words=sum(len(text.split() if is_tokenized else split_words(text)) for text in texts),
+    )

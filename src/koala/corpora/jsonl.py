@@ -1,0 +1,75 @@
+"""koala's own JSON lines: procedures with a text or steps, entities with or without a gold row."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from koala.corpora.corpus import Example
+from koala.document import Entity, Procedure, Step, build_entity
+from koala.errors import FileError, KoalaError
+from koala.files import read_jsonl
+from koala.grid import Grid
+
+
+def read_examples(path: str | Path) -> list[Example]:
+    """Read one procedure a line.
+
+    A line is `{"id", "text" | "steps", "entities"?}`; entities are names, or rows as in the output
+    of `koala track --format json`, which are then the gold grid.
+    """
+    examples = []
+    for number, value in read_jsonl(path):
+        try:
+            examples.append(_read_example(value, number))
+        except KoalaError as error:
+            raise FileError(path, str(error), line=number) from None
+    return examples
+
+
+def write_examples(examples: Iterable[Example]) -> str:
+    """Give examples as JSON lines; the counterpart of `read_examples`."""
+    return "".join(_write_example(example) + "\n" for example in examples)
+
+
+def _write_example(example: Example) -> str:
+    import json
+
+    procedure = example.procedure
+    value: dict[str, Any]
+    if example.gold is not None:
+        value = example.gold.to_dict()
+    else:
+        names = [entity.name for entity in procedure.entities]
+        steps = [step.text for step in procedure.steps]
+        value = {"id": procedure.id, "steps": steps, "entities": names}
+    if procedure.prompt:
+        value["prompt"] = procedure.prompt
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _read_example(value: dict[str, Any], number: int) -> Example:
+    id = str(value.get("id", number))
+    prompt = value.get("prompt", "")
+    if not isinstance(prompt, str):
+        raise KoalaError('"prompt" must be a string.')
+    entities = value.get("entities", [])
+    if not isinstance(entities, list):
+        raise KoalaError('"entities" must be a list.')
+    if "steps" in value:
+        steps = value["steps"]
+        if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
+            raise KoalaError('"steps" must be a list of strings.')
+        if not any(step.strip() for step in steps):
+            raise KoalaError('"steps" is empty.')
+        pieces = tuple(Step(step) for step in steps)
+    elif isinstance(value.get("text"), str):
+        pieces = Procedure.from_text(value["text"]).steps
+    else:
+        raise KoalaError('"text" (a string) or "steps" (a list of strings) is missing.')
+    if entities and all(isinstance(entity, dict) for entity in entities):
+        gold = Grid.from_dict({**value, "id": id, "steps": [piece.text for piece in pieces]})
+        named = tuple(Entity(name) for name in gold.names)
+        return Example(Procedure(id, pieces, named, prompt), gold)
+    if not all(isinstance(entity, str) for entity in entities):
+        raise KoalaError('"entities" must be all names or all objects with "name" and "steps".')
+    return Example(Procedure(id, pieces, tuple(map(build_entity, entities)), prompt))

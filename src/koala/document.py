@@ -1,0 +1,224 @@
+"""Procedure, Step, Span, Entity, Candidate: what a text says, as frozen values without tensors."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from koala.errors import KoalaError
+from koala.text import Word, analyze, split_steps
+
+# What may stand in a place name: "large intestine", "Mississippi delta", "recycling bin".
+_NOUNS = frozenset({"NOUN", "PROPN"})
+_MODIFIERS = _NOUNS | {"ADJ"}
+# Adverbs that ProPara's annotators give as places: "the plants are one mile underground".
+_PLACE_ADVERBS = frozenset(
+    """above ashore below downstream downward elsewhere indoors inside outdoors outside overhead
+    underground underwater upstream upward""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of a step, from `start` up to but not including `end`; steps count from 0."""
+
+    step: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a procedure."""
+
+    text: str
+    start: int = 0
+    """Where the step starts in the text it came from."""
+    words: tuple[Word, ...] = ()
+    """Filled by `annotate`."""
+
+    @property
+    def verbs(self) -> tuple[int, ...]:
+        """Which words are verbs."""
+        return tuple(i for i, word in enumerate(self.words) if word.pos == "VERB")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something to track. Its name may hold aliases, as in `plant; animal`."""
+
+    name: str
+    mentions: tuple[Span, ...] = ()
+    """Filled by `annotate`."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The names, the first one first."""
+        return split_aliases(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place that the text names, in lemmas, and where it does."""
+
+    name: str
+    mentions: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A text of several steps and the entities to track in it."""
+
+    id: str
+    steps: tuple[Step, ...]
+    entities: tuple[Entity, ...] = ()
+    prompt: str = ""
+    """The question the text answers, where there is one: "How does oil form?"."""
+    candidates: tuple[Candidate, ...] = ()
+    """Filled by `annotate`, in order of first mention, a longer name first."""
+
+    @classmethod
+    def from_text(cls, text: str, entities: Iterable[str] = (), *, id: str = "text") -> "Procedure":
+        """Build a procedure from a text: one step a line, or one a sentence."""
+        steps = tuple(Step(piece.text, piece.start) for piece in split_steps(text))
+        return cls(id, steps, tuple(build_entity(name) for name in entities))
+
+
+def split_aliases(name: str) -> tuple[str, ...]:
+    """Split a name at its semicolons.
+
+    >>> split_aliases("plant; animal")
+    ('plant', 'animal')
+    """
+    return tuple(alias for part in name.split(";") if (alias := part.strip())) or (name,)
+
+
+def build_entity(name: str) -> Entity:
+    """Build an entity from a user's words."""
+    if not name.replace(";", " ").strip():
+        raise KoalaError(f"An entity's name is empty: {name!r}. Give a word of the text.")
+    return Entity(" ".join(name.split()))
+
+
+def annotate(procedures: Sequence[Procedure]) -> list[Procedure]:
+    """Add words, mentions and candidates; the tagger runs over all texts in one go."""
+    texts = [step.text for procedure in procedures for step in procedure.steps]
+    analyses = iter(analyze(texts))
+    with_words = [
+        replace(
+            procedure,
+            steps=tuple(replace(step, words=next(analyses).words) for step in procedure.steps),
+        )
+        for procedure in procedures
+    ]
+    aliases = sorted(
+        {alias for procedure in procedures for e in procedure.entities for alias in e.aliases}
+    )
+    analyzed = dict(zip(aliases, (a.words for a in analyze(aliases)), strict=True))
+    return [
+        replace(
+            procedure,
+            entities=tuple(
+                replace(entity, mentions=_find_entity(entity, procedure.steps, analyzed))
+                for entity in procedure.entities
+            ),
+            candidates=find_candidates(procedure.steps),
+        )
+        for procedure in with_words
+    ]
+
+
+def _find_entity(
+    entity: Entity, steps: Sequence[Step], analyzed: dict[str, tuple[Word, ...]]
+) -> tuple[Span, ...]:
+    spans: set[Span] = set()
+    for alias in entity.aliases:
+        spans.update(find_mentions(analyzed[alias], steps))
+    # An alias inside a longer one ("acid" in "weak acid") is the same mention, not a second.
+    kept = [s for s in spans if not any(o != s and _holds(o, s) for o in spans)]
+    return tuple(sorted(kept, key=lambda span: (span.step, span.start, span.end)))
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.step == inner.step and outer.start <= inner.start and inner.end <= outer.end
+
+
+def find_mentions(name: Sequence[Word], steps: Sequence[Step]) -> list[Span]:
+    """Find a name in the steps; words match by form or lemma, in any case."""
+    wanted = [_forms(word) for word in name]
+    spans = []
+    for number, step in enumerate(steps):
+        have = [_forms(word) for word in step.words]
+        for start in range(len(have) - len(wanted) + 1):
+            if all(w & h for w, h in zip(wanted, have[start:], strict=False)):
+                spans.append(Span(number, start, start + len(wanted)))
+    return spans
+
+
+def _forms(word: Word) -> frozenset[str]:
+    return frozenset({word.text.lower(), word.lemma})
+
+
+def find_candidates(steps: Sequence[Step]) -> tuple[Candidate, ...]:
+    """Find the places an entity may be at: the nouns and noun phrases of the text.
+
+    For every noun, the noun with the adjectives and nouns to its left and each shorter tail, plus
+    "noun and noun", "noun or noun", "noun of noun" and "noun of the noun". Beyond the published
+    rule: possessives ("earth 's crust"), participles ("recycling bin") and a few place adverbs
+    ("underground").
+    """
+    mentions: dict[str, list[Span]] = {}
+    for number, step in enumerate(steps):
+        for start, end in _candidate_spans(step.words):
+            name = _place_name(step.words[start:end])
+            mentions.setdefault(name, []).append(Span(number, start, end))
+    return tuple(Candidate(name, tuple(spans)) for name, spans in mentions.items())
+
+
+def _place_name(words: Sequence[Word]) -> str:
+    """Name a place in lemmas, as the gold grids do: "sorting centers" is "sort center"."""
+    lemmas = [word.verb_lemma or word.lemma for word in words[:-1]]
+    last = words[-1].lemma
+    # "upwards" and "upward" are one place.
+    adverb = last.removesuffix("s")
+    return " ".join([*lemmas, adverb if adverb in _PLACE_ADVERBS else last])
+
+
+def _candidate_spans(words: Sequence[Word]) -> list[tuple[int, int]]:
+    spans: set[tuple[int, int]] = set()
+    for last, word in enumerate(words):
+        if word.text.lower() in _PLACE_ADVERBS or word.text.lower().removesuffix("s") in (
+            _PLACE_ADVERBS
+        ):
+            spans.add((last, last + 1))
+        if word.pos not in _NOUNS:
+            continue
+        start = last
+        spans.add((start, last + 1))
+        while start > 0 and _may_modify(words, start - 1):
+            start -= 1
+            if words[start].pos != "PART":
+                spans.add((start, last + 1))
+        joined = _joined_start(words, start)
+        if joined is not None:
+            spans.add((joined, last + 1))
+    return sorted(spans, key=lambda span: (span[0], -span[1]))
+
+
+def _may_modify(words: Sequence[Word], index: int) -> bool:
+    word = words[index]
+    if word.pos in _MODIFIERS:
+        return True
+    if word.text.lower() in ("'s", "’s"):
+        return index > 0 and words[index - 1].pos in _NOUNS
+    return word.pos == "VERB" and word.text.lower().endswith("ing")
+
+
+def _joined_start(words: Sequence[Word], start: int) -> int | None:
+    """Find the noun before "and", "or", "of" or "of the" in front of a noun phrase."""
+    before = [word.text.lower() for word in words[max(0, start - 2) : start]]
+    if before[-1:] in (["and"], ["or"], ["of"]):
+        noun = start - 2
+    elif before == ["of", "the"]:
+        noun = start - 3
+    else:
+        return None
+    return noun if noun >= 0 and words[noun].pos in _NOUNS else None

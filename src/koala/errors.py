@@ -1,0 +1,22 @@
+"""Errors a person can act on: what came, what was expected, what to do."""
+
+from pathlib import Path
+
+
+class KoalaError(Exception):
+    """The input or the call was wrong; the command line shows the message and exits with 2."""
+
+
+class FileError(KoalaError):
+    """A file cannot be used.
+
+    >>> print(FileError("p.tsv", "this file is empty", line=1))
+    p.tsv, line 1: this file is empty
+    """
+
+    def __init__(self, path: str | Path, problem: str, *, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        self.problem = problem
+        where = f"{path}, line {line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {problem}")

