@@ -1,0 +1,314 @@
+"""Document level of ProPara: inputs, outputs, conversions, moves, scored as the leaderboard does.
+
+Every process is asked four questions; precision and recall of each are averaged over processes and
+rounded to three decimals, then over the questions, and F1 is taken of those averages. Oddities of
+the official script are kept and named where they stand, since the scores must be equal.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from koala.errors import KoalaError
+from koala.evaluation.places import extract_places
+from koala.evaluation.scores import PRF, build_signature, fingerprint
+from koala.grid import Grid
+from koala.states import ABSENT, UNKNOWN, Action
+
+QUESTIONS = ("inputs", "outputs", "conversions", "moves")
+
+# The official script calls absent and unknown so inside; files that do so directly score the same.
+_NAMES = {ABSENT: "null", UNKNOWN: "unk"}
+_ABSENT = "null"
+
+_Answer = TypeVar("_Answer")
+_Terms = list[frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """Some entities end where others begin."""
+
+    destroyed: tuple[str, ...]
+    created: tuple[str, ...]
+    places: tuple[str, ...]
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An entity changes its place."""
+
+    entity: str
+    before: str
+    after: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The answers of a process to the four questions."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    conversions: tuple[Conversion, ...]
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentScores:
+    """Scores of the four questions, per process and over all."""
+
+    per_process: Mapping[str, Mapping[str, PRF]]
+    questions: Mapping[str, PRF]
+    signature: str
+
+    @property
+    def overall(self) -> PRF:
+        """The mean of the four questions, not rounded; the leaderboard shows three decimals."""
+        n = len(self.questions)
+        return PRF(
+            sum(score.precision for score in self.questions.values()) / n,
+            sum(score.recall for score in self.questions.values()) / n,
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Give plain values in the shape of the official scores."""
+        return {
+            "overall": self.overall.to_dict(digits=3),
+            "overall_unrounded": self.overall.to_dict(),
+            "questions": {name: score.to_dict() for name, score in self.questions.items()},
+            "per_process": {
+                id: {name: [score.precision, score.recall] for name, score in scores.items()}
+                for id, scores in self.per_process.items()
+            },
+        }
+
+
+def score_document(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> DocumentScores:
+    """Score predicted grids against gold ones, both by process."""
+    check_same_entities(predicted, gold)
+    per_process = {
+        id: score_process(summarize(predicted[id]), summarize(grid)) for id, grid in gold.items()
+    }
+    signature = build_signature(
+        "propara-document",
+        len(gold),
+        gold=fingerprint(gold.values()),
+        predicted=fingerprint(predicted.values()),
+    )
+    questions = {name: _average([s[name] for s in per_process.values()]) for name in QUESTIONS}
+    return DocumentScores(per_process, questions, signature)
+
+
+def _average(scores: Sequence[PRF]) -> PRF:
+    n = len(scores)
+    return PRF(
+        round(sum(score.precision for score in scores) / n, 3),
+        round(sum(score.recall for score in scores) / n, 3),
+    )
+
+
+def check_same_entities(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> None:
+    """Refuse predictions for other processes or entities than the gold ones."""
+    problems = [f"process {id} is missing" for id in gold if id not in predicted]
+    problems += [f"process {id} is not in the gold grids" for id in predicted if id not in gold]
+    for id in gold:
+        if id not in predicted:
+            continue
+        wanted, came = set(gold[id].names), set(predicted[id].names)
+        problems += [f"process {id}: entity {n!r} is missing" for n in sorted(wanted - came)]
+        problems += [f"process {id}: entity {n!r} is not gold" for n in sorted(came - wanted)]
+        if len(predicted[id].steps) > len(gold[id].steps):
+            step = len(predicted[id].steps)
+            problems.append(f"process {id}: step {step} is past the last, {len(gold[id].steps)}")
+    if problems or not gold:
+        shown = "; ".join(problems[:5]) or "there is no gold process"
+        more = f" (and {len(problems) - 5} more)" if len(problems) > 5 else ""
+        raise KoalaError(f"The predictions do not fit the gold grids: {shown}{more}.")
+
+
+# From a grid to answers ---------------------------------------------------------------------------
+
+
+def summarize(grid: Grid) -> Summary:
+    """Answer the four questions from a grid.
+
+    Of two entities with one name the last counts. Inputs and outputs read the actions, conversions
+    and moves the places, which can differ where a predicted row contradicts itself.
+    """
+    actions = {row.name: row.actions for row in grid.rows}
+    places = {
+        row.name: tuple(_NAMES.get(place, place) for place in row.locations) for row in grid.rows
+    }
+    return Summary(
+        inputs=tuple(name for name, row in actions.items() if _is_input(row)),
+        outputs=tuple(name for name, row in actions.items() if _is_output(row)),
+        conversions=tuple(_find_conversions(places, len(grid.steps))),
+        moves=tuple(_find_moves(places, actions)),
+    )
+
+
+def _is_input(actions: Sequence[Action]) -> bool:
+    """Destroyed, not created before, not created or moved after."""
+    return any(
+        action == Action.DESTROY
+        and Action.CREATE not in actions[:step]
+        and not {Action.CREATE, Action.MOVE} & set(actions[step + 1 :])
+        for step, action in enumerate(actions)
+    )
+
+
+def _is_output(actions: Sequence[Action]) -> bool:
+    """Created, not destroyed or moved before, not destroyed after."""
+    return any(
+        action == Action.CREATE
+        and not {Action.DESTROY, Action.MOVE} & set(actions[:step])
+        and Action.DESTROY not in actions[step + 1 :]
+        for step, action in enumerate(actions)
+    )
+
+
+def _find_moves(
+    places: Mapping[str, Sequence[str]], actions: Mapping[str, Sequence[Action]]
+) -> list[Move]:
+    moves = []
+    for name, row in places.items():
+        for step, action in enumerate(actions[name], 1):
+            before, after = row[step - 1], row[step]
+            has_changed = before != after and _ABSENT not in (before, after)
+            if action == Action.MOVE or has_changed:
+                moves.append(Move(name, before, after, step))
+    return moves
+
+
+def _find_conversions(places: Mapping[str, Sequence[str]], n_steps: int) -> list[Conversion]:
+    """Find steps that destroy and create, or do so together with the step that follows.
+
+    Two steps make a conversion only before the last but one, and only if the second does nothing
+    but the other kind; an entity that is in both is left out of the second, its place is not.
+    """
+    created = [_find_created(places, step) for step in range(1, n_steps + 1)]
+    destroyed = [_find_destroyed(places, step) for step in range(1, n_steps + 1)]
+    conversions = []
+    for step in range(1, n_steps + 1):
+        begin, end = created[step - 1], destroyed[step - 1]
+        if begin and end:
+            conversions.append(_build_conversion(end, begin, end | begin, step))
+        elif step < n_steps - 1:
+            next_begin, next_end = created[step], destroyed[step]
+            new = {name: place for name, place in next_begin.items() if name not in end}
+            gone = {name: place for name, place in next_end.items() if name not in begin}
+            if end and new and not next_end:
+                conversion = _build_conversion(end, new, (end, next_begin), step)
+                conversions.append(conversion)
+            elif begin and gone and not next_begin:
+                conversion = _build_conversion(gone, begin, (next_end, begin), step)
+                conversions.append(conversion)
+    return conversions
+
+
+def _build_conversion(
+    destroyed: Mapping[str, str],
+    created: Mapping[str, str],
+    places: Mapping[str, str] | tuple[Mapping[str, str], ...],
+    step: int,
+) -> Conversion:
+    maps = places if isinstance(places, tuple) else (places,)
+    distinct = sorted({place for each in maps for place in each.values()})
+    return Conversion(tuple(destroyed), tuple(created), tuple(distinct), step)
+
+
+def _find_created(places: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
+    return {
+        name: row[step]
+        for name, row in places.items()
+        if row[step - 1] == _ABSENT and row[step] != _ABSENT
+    }
+
+
+def _find_destroyed(places: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
+    return {
+        name: row[step - 1]
+        for name, row in places.items()
+        if row[step - 1] != _ABSENT and row[step] == _ABSENT
+    }
+
+
+# From answers to scores ---------------------------------------------------------------------------
+
+
+def score_process(predicted: Summary, gold: Summary) -> dict[str, PRF]:
+    """Score the answers of one process."""
+    return {
+        "inputs": _score_answers(predicted.inputs, gold.inputs, _match_entities),
+        "outputs": _score_answers(predicted.outputs, gold.outputs, _match_entities),
+        "conversions": _score_answers(predicted.conversions, gold.conversions, _match_conversions),
+        "moves": _score_answers(predicted.moves, gold.moves, _match_moves),
+    }
+
+
+def _score_answers(
+    predicted: Sequence[_Answer],
+    gold: Sequence[_Answer],
+    match: Callable[[_Answer, _Answer], float],
+) -> PRF:
+    if not predicted or not gold:
+        return PRF(precision=float(not predicted), recall=float(not gold))
+    table = [[match(one, other) for other in gold] for one in predicted]
+    found = sum(max(row) for row in table)
+    covered = sum(max(column) for column in zip(*table, strict=True))
+    if len(predicted) == len(gold):
+        covered = found  # as the official script does, even where two predictions share an answer
+    return PRF(found / len(predicted), covered / len(gold))
+
+
+def _match_entities(one: str, other: str) -> float:
+    return _overlap(_entity_terms((one,)), _entity_terms((other,)))
+
+
+def _match_conversions(one: Conversion, other: Conversion) -> float:
+    if one.step != other.step:
+        return 0.0
+    parts = (
+        _overlap(_entity_terms(one.destroyed), _entity_terms(other.destroyed)),
+        _overlap(_entity_terms(one.created), _entity_terms(other.created)),
+        _overlap(_place_terms(one.places), _place_terms(other.places)),
+    )
+    return sum(parts) / len(parts)
+
+
+def _match_moves(one: Move, other: Move) -> float:
+    if one.step != other.step:
+        return 0.0
+    parts = (
+        _match_entities(one.entity, other.entity),
+        _overlap(_place_terms((one.before,)), _place_terms((other.before,))),
+        _overlap(_place_terms((one.after,)), _place_terms((other.after,))),
+    )
+    return sum(parts) / len(parts)
+
+
+def _overlap(one: _Terms, other: _Terms) -> float:
+    """Jaccard similarity of two lists of alternatives.
+
+    Terms match if they share an alternative. The official script counts matching *pairs*, so lists
+    that repeat a term can score above 1; equal lists score 1.
+    """
+    if one == other:
+        return 1.0
+    both = sum(1 for a in one for b in other if a & b)
+    either = len(one) + len(other) - both
+    return both / either if either else 0.0
+
+
+def _entity_terms(names: Sequence[str]) -> _Terms:
+    return [
+        frozenset(alias.strip() for option in term.split(" OR ") for alias in option.split(";"))
+        for name in names
+        for term in name.split(" AND ")
+    ]
+
+
+def _place_terms(places: Sequence[str]) -> _Terms:
+    return [terms for place in places for terms in extract_places(place)]

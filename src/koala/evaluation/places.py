@@ -1,0 +1,63 @@
+"""When two place names are the same, for either evaluator."""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+# One of these in front of a place does not count.
+_DETERMINERS = re.compile(r"^(?:a|an|the|your|his|their|my|another|other|this|that) ")
+
+
+@lru_cache(maxsize=65536)
+def extract_places(text: str) -> tuple[frozenset[str], ...]:
+    """Split "a AND b OR c" into its terms, each a set of alternatives, normalised.
+
+    >>> [sorted(term) for term in extract_places("The ponds AND lake OR a river")]
+    [['pond'], ['lake', 'river']]
+    """
+    return tuple(
+        frozenset(normalize_place(option) for option in term.split(" OR "))
+        for term in text.split(" AND ")
+    )
+
+
+def normalize_place(place: str) -> str:
+    """Lower-case, drop a leading determiner, stem the phrase as if it were one word.
+
+    Stemming the whole phrase is the official way: only its last word can change.
+    """
+    return str(_porter().stem(_DETERMINERS.sub("", place.strip().lower())))
+
+
+@lru_cache(maxsize=65536)
+def stem_words(place: str) -> tuple[str, ...]:
+    """Stem each word with Porter2, as the sentence-level evaluator does."""
+    return tuple(_porter2().stem(word) for word in place.split())
+
+
+def is_inside(place: str, other: str) -> bool:
+    """Tell whether the stemmed words of one place stand together in another's.
+
+    >>> is_inside("ponds", "small pond"), is_inside("small pond", "pond")
+    (True, False)
+    """
+    inner, outer = stem_words(place), stem_words(other)
+    starts = range(len(outer) - len(inner) + 1)
+    return any(outer[start : start + len(inner)] == inner for start in starts)
+
+
+# NLTK is imported when the first place is compared: it costs half a second.
+
+
+@lru_cache(maxsize=1)
+def _porter() -> Any:  # noqa: ANN401
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
+
+
+@lru_cache(maxsize=1)
+def _porter2() -> Any:  # noqa: ANN401
+    from nltk.stem.snowball import EnglishStemmer
+
+    return EnglishStemmer()

@@ -1,0 +1,45 @@
+"""The values every metric gives: precision, recall, F1, and a signature that says how."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import koala
+from koala.grid import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class PRF:
+    """Precision, recall and their harmonic mean, from 0 to 1."""
+
+    precision: float
+    recall: float
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean, 0 where both are 0."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+    def to_dict(self, digits: int | None = None) -> dict[str, float]:
+        """Give plain values, rounded where asked."""
+        values = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        if digits is None:
+            return values
+        return {name: round(value, digits) for name, value in values.items()}
+
+
+def build_signature(metric: str, n: int, **facts: str | int) -> str:
+    """Say in one line how a number was made.
+
+    Two numbers are comparable when all but `predicted` is equal:
+    `propara-document|n:43|gold:5f1c…|predicted:a410…|koala:0.1.0`.
+    """
+    parts = [metric, f"n:{n}", *(f"{name}:{value}" for name, value in facts.items())]
+    return "|".join([*parts, f"koala:{koala.__version__}"])
+
+
+def fingerprint(grids: Iterable[Grid]) -> str:
+    """Give eight hexadecimal digits that change when a cell does, and only then."""
+    lines = sorted(line for grid in grids for line in grid.to_tsv().splitlines())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
