@@ -1,3 +1,24 @@
 """koala reads a text that describes a procedure and tracks every entity through every step."""
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from koala.display import render
+    from koala.document import Procedure
+    from koala.evaluation import score
+    from koala.grid import Grid
+
+__all__ = ["Grid", "Procedure", "render", "score"]
+
+_HOMES = {"Grid": "grid", "Procedure": "document", "render": "display", "score": "evaluation"}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Import a public name when it is first used, so that each command pays only for its own."""
+    if name not in _HOMES:
+        raise AttributeError(f"koala has no {name!r}. It has: {', '.join(__all__)}.")
+    import importlib
+
+    return getattr(importlib.import_module(f"koala.{_HOMES[name]}"), name)

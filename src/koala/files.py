@@ -3,8 +3,10 @@
 import csv
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,10 @@ from koala.errors import FileError
 
 
 def read_text(path: str | Path) -> str:
-    """Read a UTF-8 file; a byte-order mark and Windows line ends are removed."""
+    """Read a UTF-8 file, `-` is stdin; a byte-order mark and Windows line ends are removed."""
     path = Path(path)
     try:
-        raw = path.read_bytes()
+        raw = _read_stdin() if str(path) == "-" else path.read_bytes()
     except FileNotFoundError:
         raise FileError(path, "no such file. Check the path.") from None
     except IsADirectoryError:
@@ -33,6 +35,12 @@ def read_text(path: str | Path) -> str:
         problem = f"byte 0x{byte:02x} is not UTF-8. Convert the file to UTF-8."
         raise FileError(path, problem, line=line) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@lru_cache(maxsize=1)
+def _read_stdin() -> bytes:
+    """Read stdin once: it cannot be read again, and what a file is shows only after a look."""
+    return sys.stdin.buffer.read()
 
 
 def read_lines(path: str | Path) -> list[tuple[int, str]]:

@@ -1,0 +1,5 @@
+"""`python -m koala` is `koala`."""
+
+from koala.cli import main
+
+main()

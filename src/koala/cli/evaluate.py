@@ -1,0 +1,148 @@
+"""`koala evaluate`: official scores of a prediction file."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from koala.cli.output import show, write_json
+from koala.errors import KoalaError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from koala.evaluation import DocumentScores, RecipesScores, SentenceScores
+    from koala.grid import Grid
+
+EXAMPLE = "Example: koala evaluate mine.tsv --gold answers.tsv --compare baseline.tsv"
+
+
+class Level(StrEnum):
+    """Which ProPara evaluation to run."""
+
+    DOCUMENT = "document"
+    SENTENCE = "sentence"
+    BOTH = "both"
+
+
+def evaluate_cli(
+    predictions: Annotated[
+        Path,
+        typer.Argument(help="Leaderboard TSV, Recipes JSON lines or koala's own; - is stdin."),
+    ],
+    gold: Annotated[Path, typer.Option(help="The answers, in any of these formats.")],
+    level: Annotated[
+        Level | None, typer.Option(help="Default: document, or both where --labels is given.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Folder of the published sentence-level labels.")
+    ] = None,
+    per_process: Annotated[bool, typer.Option(help="Show every process, too.")] = False,
+    compare: Annotated[
+        Path | None, typer.Option(help="Another system's predictions: paired bootstrap.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Score predictions exactly as the ProPara leaderboard does; Recipes by location changes."""
+    from koala.corpora.formats import Format, detect_format, read_grids
+
+    if str(gold) == "-" or str(compare) == "-":
+        raise KoalaError("Only the predictions can come from stdin.")
+    format = detect_format(gold)
+    predicted_grids, gold_grids = read_grids(predictions), read_grids(gold)
+    if format == Format.RECIPES:
+        if level or labels or compare or per_process:
+            raise KoalaError("Recipes has one score; --level, --labels, --compare, --per-process "
+                             "are ProPara's.")  # fmt: skip
+        _report_recipes(predicted_grids, gold_grids, as_json)
+        return
+    wanted = level or (Level.BOTH if labels else Level.DOCUMENT)
+    if labels and wanted == Level.DOCUMENT:
+        raise KoalaError("--labels is for the sentence level; add --level sentence or both.")
+    report = score_propara(
+        predicted_grids,
+        gold_grids,
+        level=wanted,
+        labels=labels,
+        compare=read_grids(compare) if compare else None,
+    )
+    if as_json:
+        write_json(report.to_dict())
+    else:
+        show(*report.render(per_process=per_process))
+
+
+class Report:
+    """The scores of one call, at one or both levels."""
+
+    def __init__(self) -> None:
+        self.document: DocumentScores | None = None
+        self.sentence: SentenceScores | None = None
+        self.comparison: dict[str, float] | None = None
+
+    @property
+    def signature(self) -> str:
+        """How the numbers were made."""
+        return " ".join(s.signature for s in (self.document, self.sentence) if s is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values in the shape of the official scores."""
+        value: dict[str, Any] = {}
+        if self.document:
+            value["document"] = self.document.to_dict()
+        if self.sentence:
+            value["sentence"] = self.sentence.to_dict()
+        if self.comparison:
+            value["compare"] = self.comparison
+        return {**value, "signature": self.signature}
+
+    def render(self, *, per_process: bool) -> list["RenderableType"]:
+        """Build the tables a person reads."""
+        from koala.cli import scores
+
+        parts: list[RenderableType] = []
+        if self.document:
+            parts.append(scores.build_document_table(self.document))
+            if per_process:
+                parts.append(scores.build_process_table(self.document))
+        if self.comparison:
+            parts.append(scores.describe_comparison(self.comparison))
+        if self.sentence:
+            parts.append(scores.build_sentence_table(self.sentence))
+        return [*parts, self.signature]
+
+
+def score_propara(
+    predicted: dict[str, "Grid"],
+    gold: dict[str, "Grid"],
+    *,
+    level: Level,
+    labels: Path | None = None,
+    compare: dict[str, "Grid"] | None = None,
+) -> Report:
+    """Score predictions at the levels asked for."""
+    from koala.evaluation import compare_documents, score_document, score_sentence
+    from koala.evaluation.labels import read_labels
+
+    report = Report()
+    if level != Level.SENTENCE:
+        report.document = score_document(predicted, gold)
+    if compare is not None:
+        mine = report.document or score_document(predicted, gold)
+        report.comparison = compare_documents(mine, score_document(compare, gold)).to_dict()
+    if level != Level.DOCUMENT:
+        found = read_labels(labels, gold) if labels else None
+        report.sentence = score_sentence(predicted, gold, found)
+    return report
+
+
+def _report_recipes(predicted: dict[str, "Grid"], gold: dict[str, "Grid"], as_json: bool) -> None:
+    from koala.cli.scores import build_recipes_table
+    from koala.evaluation import score_recipes
+
+    scores: RecipesScores = score_recipes(predicted, gold)
+    if as_json:
+        write_json({"recipes": scores.to_dict(), "signature": scores.signature})
+    else:
+        show(build_recipes_table(scores), scores.signature)

@@ -1,0 +1,35 @@
+"""Data on stdout or in a file, talk on stderr."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def write(text: str, path: Path | None) -> None:
+    """Write data where the user asked for it."""
+    if path is None or str(path) == "-":
+        typer.echo(text, nl=not text.endswith("\n"))
+        return
+    from koala.files import write_text
+
+    write_text(path, text if text.endswith("\n") else text + "\n")
+    typer.echo(f"Wrote {path}.", err=True)
+
+
+def write_json(value: object) -> None:
+    """Write a value to stdout as JSON."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def show(*parts: "RenderableType") -> None:
+    """Show tables and the like on stdout."""
+    from rich.console import Console
+
+    console = Console()
+    for part in parts:
+        console.print(part, markup=False, highlight=False)

@@ -1,0 +1,78 @@
+"""Scores as tables a person reads."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from koala.evaluation import PRF, DocumentScores, RecipesScores, SentenceScores
+
+_NUMBER = "right"
+
+
+def build_document_table(scores: "DocumentScores") -> Table:
+    """Build the four questions and their mean, three decimals as on the leaderboard."""
+    table = Table(title=f"Document level, {len(scores.per_process)} procedures")
+    table.add_column("question")
+    for name in ("precision", "recall", "F1"):
+        table.add_column(name, justify=_NUMBER)
+    for name, score in scores.questions.items():
+        table.add_row(name, *_three(score))
+    table.add_section()
+    table.add_row("overall", *_three(scores.overall), style="bold")
+    return table
+
+
+def build_process_table(scores: "DocumentScores") -> Table:
+    """Build precision / recall of every process and question."""
+    table = Table(title="Precision / recall of every procedure")
+    table.add_column("procedure")
+    for name in scores.questions:
+        table.add_column(name, justify=_NUMBER)
+    for id, questions in scores.per_process.items():
+        table.add_row(id, *(f"{s.precision:.2f} / {s.recall:.2f}" for s in questions.values()))
+    return table
+
+
+def build_sentence_table(scores: "SentenceScores") -> Table:
+    """Build the ten questions and the categories, in percent."""
+    names = {"published": "published labels", "grid": "leaderboard grid, ? counts"}
+    table = Table(title=f"Sentence level ({names[scores.version]})")
+    table.add_column("question")
+    for name in ("asked", "accuracy", "precision", "recall", "F1"):
+        table.add_column(name, justify=_NUMBER)
+    for name, counts in scores.questions.items():
+        rates = (counts.accuracy, counts.precision, counts.recall, counts.f1)
+        table.add_row(name, f"{counts.total:,}", *(f"{rate:.2f}" for rate in rates))
+    table.add_section()
+    means = {**scores.categories, "macro-avg": scores.macro, "micro-avg": scores.micro}
+    for name, value in means.items():
+        table.add_row(name, "", f"{value:.2f}", style="bold")
+    return table
+
+
+def build_recipes_table(scores: "RecipesScores") -> Table:
+    """Build the score of location changes."""
+    table = Table(title="Recipes, location changes")
+    for name in ("precision", "recall", "F1", "correct", "predicted", "gold"):
+        table.add_column(name, justify=_NUMBER)
+    counts = (scores.correct, scores.predicted, scores.gold)
+    table.add_row(*_three(scores.score), *(f"{count:,}" for count in counts))
+    return table
+
+
+def describe_comparison(comparison: Mapping[str, float]) -> str:
+    """Say in a sentence how two systems differ."""
+    low, high = comparison["low"], comparison["high"]
+    verdict = "they differ" if low > 0 or high < 0 else "no difference is shown"
+    return (
+        f"F1 difference {100 * comparison['f1_difference']:+.1f} "
+        f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f}, "
+        f"{comparison['samples']:,.0f} paired bootstrap samples): {verdict}."
+    )
+
+
+def _three(score: "PRF") -> tuple[str, str, str]:
+    values = score.to_dict(digits=3)
+    return (f"{values['precision']:.3f}", f"{values['recall']:.3f}", f"{values['f1']:.3f}")

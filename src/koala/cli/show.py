@@ -1,0 +1,90 @@
+"""`koala show`: draw grids, gold or predicted, ours or another system's."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from koala.cli.output import show, write
+
+if TYPE_CHECKING:
+    from koala.grid import Grid
+
+EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 37 --format html -o p.html"
+
+
+class GridFormat(StrEnum):
+    """How a grid can be written."""
+
+    TABLE = "table"
+    JSON = "json"
+    TSV = "tsv"
+    CSV = "csv"
+    HTML = "html"
+
+
+def show_cli(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Leaderboard TSV, Recipes or koala JSON; none: a bundled example."),
+    ] = None,
+    sentences: Annotated[
+        Path | None, typer.Option(help="The leaderboard's sentences.tsv, for the texts.")
+    ] = None,
+    id: Annotated[
+        list[str] | None, typer.Option(help="Only this procedure; may be given several times.")
+    ] = None,
+    format: Annotated[GridFormat, typer.Option(help="What to write.")] = GridFormat.TABLE,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
+) -> None:
+    """Draw grids in the terminal or as a page, or convert them."""
+    grids = select_grids(_read(file, sentences), id or ())
+    if format == GridFormat.TABLE and output is None:
+        from koala.display import build_grid_view
+
+        show(*(part for grid in grids for part in build_grid_view(grid)))
+    else:
+        write(convert_grids(grids, format), output)
+
+
+def _read(file: Path | None, sentences: Path | None) -> list["Grid"]:
+    from koala.corpora.formats import read_grids
+    from koala.corpora.propara import read_sentences
+    from koala.examples import read_example
+
+    if file is None:
+        return [read_example()]
+    texts = read_sentences(sentences) if sentences else None
+    return list(read_grids(file, texts).values())
+
+
+def select_grids(grids: Sequence["Grid"], ids: Sequence[str]) -> list["Grid"]:
+    """Pick grids by the ids of their procedures."""
+    from koala.errors import KoalaError
+
+    known = {grid.id: grid for grid in grids}
+    for id in ids:
+        if id not in known:
+            some = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
+            raise KoalaError(f"Procedure {id!r} is not in the file. It has: {some}.")
+    return [known[id] for id in ids] or list(grids)
+
+
+def convert_grids(grids: Sequence["Grid"], format: GridFormat) -> str:
+    """Write grids in a format."""
+    from koala.display import render, render_page
+
+    match format:
+        case GridFormat.JSON:
+            return "".join(grid.to_json() + "\n" for grid in grids)
+        case GridFormat.TSV:
+            return "".join(grid.to_tsv() for grid in grids)
+        case GridFormat.CSV:
+            header, *rows = "".join(grid.to_csv() for grid in grids).splitlines(keepends=True)
+            return header + "".join(row for row in rows if row != header)
+        case GridFormat.HTML:
+            return render_page(grids)
+        case GridFormat.TABLE:
+            return "\n".join(render(grid) for grid in grids)

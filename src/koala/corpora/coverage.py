@@ -1,0 +1,66 @@
+"""How many of the gold places are among the location candidates."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from koala.corpora.corpus import Example
+from koala.document import annotate
+from koala.states import ABSENT, UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Recall of gold places.
+
+    `places` counts each place once a procedure, `cells` once for every cell of the gold grid that
+    names it; `-` and `?` are no places. A place is found if a candidate has exactly its name.
+    """
+
+    procedures: int
+    candidates: int
+    places: int
+    places_found: int
+    cells: int
+    cells_found: int
+    missed: tuple[tuple[str, str], ...]
+    """Procedure and place."""
+
+    @property
+    def place_recall(self) -> float:
+        """The share of distinct places that are candidates."""
+        return self.places_found / self.places if self.places else 1.0
+
+    @property
+    def cell_recall(self) -> float:
+        """The share of cells whose place is a candidate."""
+        return self.cells_found / self.cells if self.cells else 1.0
+
+    @property
+    def candidates_per_procedure(self) -> float:
+        """The price of recall."""
+        return self.candidates / self.procedures if self.procedures else 0.0
+
+
+def measure_coverage(examples: Sequence[Example]) -> Coverage:
+    """Find candidates in every procedure and look for its gold places among them."""
+    procedures = annotate([example.procedure for example in examples])
+    gold: Counter[tuple[str, str]] = Counter()
+    found: Counter[tuple[str, str]] = Counter()
+    for procedure, example in zip(procedures, examples, strict=True):
+        names = {candidate.name for candidate in procedure.candidates}
+        for row in example.gold.rows if example.gold else ():
+            for place in row.locations:
+                if place in (ABSENT, UNKNOWN):
+                    continue
+                gold[procedure.id, place] += 1
+                found[procedure.id, place] += place in names
+    return Coverage(
+        procedures=len(procedures),
+        candidates=sum(len(procedure.candidates) for procedure in procedures),
+        places=len(gold),
+        places_found=sum(1 for count in found.values() if count),
+        cells=gold.total(),
+        cells_found=found.total(),
+        missed=tuple(key for key in gold if not found[key]),
+    )

@@ -1,0 +1,248 @@
+"""A grid as text: entities as rows, steps as columns, the sentences beneath.
+
+The marks, words and checks at the top are shared with the page. Everything a grid holds is a
+user's text: it is shown through `rich.text.Text`, which reads no markup, and through `clean`.
+"""
+
+import io
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from koala.grid import Cell, Grid, Row
+from koala.states import ABSENT, Action, action_of
+
+
+class Kind(StrEnum):
+    """How a cell looks: its action or, where nothing happens, whether the entity is there."""
+
+    CREATE = "create"
+    MOVE = "move"
+    DESTROY = "destroy"
+    EXISTS = "exists"
+    ABSENT = "absent"
+
+
+SYMBOLS: Mapping[Kind, str] = MappingProxyType(
+    dict(zip(Kind, ("+", "→", "×", "·", ABSENT), strict=True))
+)
+WORDS: Mapping[Kind, str] = MappingProxyType(
+    dict(zip(Kind, ("created", "moved", "destroyed", "unchanged", "does not exist"), strict=True))
+)
+_STYLES: Mapping[Kind, str] = MappingProxyType(
+    dict(zip(Kind, ("bold green", "bold cyan", "bold red", "none", "dim"), strict=True))
+)
+
+# Characters that turn the reading direction of what stands after them.
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_GAP = 2  # columns between two columns
+_NARROWEST = 24
+_LIMITS = (16, 13, 10)  # widths at which a column starts to wrap, the most readable first
+_LONGEST_NAME = 64
+
+
+def clean(text: str) -> str:
+    """Make text safe to show: runs of white space become a space, control characters become �.
+
+    >>> clean("a\\tred \\x1b[31m leaf")
+    'a red �[31m leaf'
+    """
+    return "".join(c if _is_safe(c) else "\ufffd" for c in " ".join(text.split()))
+
+
+def _is_safe(character: str) -> bool:
+    # Cs: half a surrogate pair, which UTF-8 cannot write.
+    return unicodedata.category(character) not in ("Cc", "Cs") and character not in _DIRECTIONS
+
+
+def name_of(row: Row) -> str:
+    """Give the names of an entity as one text."""
+    return clean("; ".join(row.aliases))
+
+
+def kind_of(cell: Cell) -> Kind:
+    """Tell how a cell looks."""
+    if cell.action != Action.NONE:
+        return Kind[cell.action.name]
+    return Kind.EXISTS if cell.exists else Kind.ABSENT
+
+
+def place_of(cell: Cell) -> str:
+    """Give the place to show in a cell: none where the symbol alone says it."""
+    hidden = not cell.exists and kind_of(cell) in (Kind.DESTROY, Kind.ABSENT)
+    return "" if hidden else clean(cell.after)
+
+
+def is_contradiction(row: Row, index: int) -> bool:
+    """Tell whether a cell starts elsewhere than the last one ended, or its action does not fit."""
+    cell = row.steps[index]
+    fits = cell.action == action_of(cell.before, cell.after)
+    return not fits or cell.before != row.locations[index]
+
+
+def find_problems(grid: Grid) -> tuple[str, ...]:
+    """Say for every row that contradicts itself where it first does."""
+    return tuple(clean(f"{name_of(row)}: {row.problem}") for row in grid.rows if row.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How wide the columns are: the names, the place before each step, each step."""
+
+    name: int
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    def split(self, width: int) -> list[tuple[int, int]]:
+        """Split the steps into blocks whose tables fit into `width`, as first and last step."""
+        blocks = []
+        first = last = 1
+        while first <= len(self.steps):
+            used = self.name + _GAP + self.starts[first - 1] + _GAP + self.steps[first - 1]
+            last = first
+            while last < len(self.steps) and used + _GAP + self.steps[last] <= width:
+                used += _GAP + self.steps[last]
+                last += 1
+            blocks.append((first, last))
+            first = last + 1
+        return blocks or [(1, 0)]
+
+
+def build_layout(grid: Grid, *, width: int | None = None) -> Layout:
+    """Choose the columns' widths: the widest that do not cost one more block."""
+    if width is None:
+        return _build_layout(grid, _LIMITS[0], _LIMITS[0])
+    # A name, a start and one step fit side by side, whatever they hold.
+    most = min(_LIMITS[0], (width - 2 * _GAP) // 3)
+    layouts = [_build_layout(grid, limit, most) for limit in _LIMITS]
+    return min(layouts, key=lambda layout: len(layout.split(width)))
+
+
+def build_table(
+    grid: Grid, *, first: int = 1, last: int | None = None, layout: Layout | None = None
+) -> Table:
+    """Build the table of the steps `first` to `last`, numbered from 1, and the place before."""
+    layout = layout or build_layout(grid)
+    steps = range(first, (len(grid.steps) if last is None else last) + 1)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("entity", width=layout.name, overflow="fold")
+    table.add_column(_start_header(first), width=layout.starts[first - 1], overflow="fold")
+    for step in steps:
+        table.add_column(str(step), width=layout.steps[step - 1], overflow="fold")
+    for row in grid.rows:
+        cells = [_build_cell(row, step - 1) for step in steps]
+        name = Text(_shorten(name_of(row)), "bold")
+        table.add_row(name, _build_start(row, first), *cells)
+    return table
+
+
+def render_table(grid: Grid, *, width: int = 80, color: bool = False) -> str:
+    """Render a grid as text at most `width` wide; many steps give several tables in a stack."""
+    width = max(width, _NARROWEST)
+    out = io.StringIO()
+    console = _build_console(out, width, color=color)
+    console.print(Text(f"Procedure {clean(grid.id)}", "bold"), end="\n\n")
+    layout = build_layout(grid, width=width)
+    for first, last in layout.split(width) if grid.rows else ():
+        console.print(build_table(grid, first=first, last=last, layout=layout))
+        console.print()
+    console.print(_build_legend() if grid.rows else Text("No entities."))
+    for problem in find_problems(grid):
+        console.print(Text(f"! {problem}", "yellow"))
+    if grid.steps:
+        console.print("", _build_sentences(grid), sep="\n")
+    if grid.signature:
+        console.print("", Text(clean(grid.signature), "dim"), sep="\n")
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().split("\n")[:-1])
+
+
+def _build_console(out: io.StringIO, width: int, *, color: bool) -> Console:
+    # Every choice is made here, so that no environment variable changes the result.
+    return Console(
+        file=out,
+        width=width,
+        height=100,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        force_jupyter=False,
+        no_color=False,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )
+
+
+def _build_cell(row: Row, index: int) -> Table:
+    """Build a symbol with the place beside it; a long place wraps beside the symbol."""
+    cell = row.steps[index]
+    kind = kind_of(cell)
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=1)
+    table.add_column(overflow="fold")
+    table.add_row(Text(SYMBOLS[kind], _STYLES[kind]), Text(_cell_text(row, index), _STYLES[kind]))
+    return table
+
+
+def _cell_text(row: Row, index: int) -> str:
+    cell = row.steps[index]
+    text = _shorten(place_of(cell))
+    return f"{text} !from {_shorten(cell.before)}" if is_contradiction(row, index) else text
+
+
+def _build_start(row: Row, first: int) -> Text:
+    place = row.locations[first - 1]
+    return Text(_shorten(place), _STYLES[Kind.ABSENT if place == ABSENT else Kind.EXISTS])
+
+
+def _build_legend() -> Text:
+    marks = [Text(f"{SYMBOLS[kind]} {WORDS[kind]}", _STYLES[kind]) for kind in Kind]
+    return Text("  ").join([*marks, Text("? place unknown")])
+
+
+def _build_sentences(grid: Grid) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", width=len(str(len(grid.steps))))
+    table.add_column(overflow="fold")
+    for number, sentence in enumerate(grid.steps, 1):
+        table.add_row(Text(str(number), "bold"), Text(clean(sentence)))
+    return table
+
+
+def _shorten(name: str) -> str:
+    name = clean(name)
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
+
+
+def _build_layout(grid: Grid, limit: int, most: int) -> Layout:
+    def fit(texts: Sequence[str], mark: int = 0) -> int:
+        longest_word = max((cell_len(w) for text in texts for w in text.split()), default=0)
+        longest = max(cell_len(text) for text in texts)
+        return min(most, max(min(limit, longest + mark), longest_word + mark))
+
+    rows = grid.rows
+    return Layout(
+        fit(["entity", *(_shorten(name_of(row)) for row in rows)]),
+        tuple(
+            fit([_start_header(i + 1), *(_shorten(row.locations[i]) for row in rows)])
+            for i in range(max(len(grid.steps), 1))
+        ),
+        tuple(
+            # A symbol and a space stand before the text.
+            fit([str(i + 1), *(_cell_text(row, i) for row in rows)], mark=2)
+            for i in range(len(grid.steps))
+        ),
+    )
+
+
+def _start_header(first: int) -> str:
+    return "before" if first == 1 else f"after {first - 1}"

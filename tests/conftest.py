@@ -1,0 +1,39 @@
+"""What tests share: the real data, a random legal grid, a command line to type into."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Give the folder of the real data, or skip the test where there is none."""
+    folder = os.environ.get("KOALA_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs the real data: set KOALA_DATA to its folder")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def propara(data: Path) -> Path:
+    return data / "propara"
+
+
+@pytest.fixture
+def koala():
+    """Run the command line as a person does: in a process of its own."""
+
+    def run(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "koala", *map(str, words)]
+        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, env=environment, timeout=120, check=False
+        )
+        return subprocess.CompletedProcess(
+            command, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    return run

@@ -1,0 +1,70 @@
+"""Data flows one way: a room may import only what stands before it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import koala as package
+
+SOURCE = Path(package.__file__).parent
+
+# Every room and what it may import. The picture in CONTRIBUTING.md says the same.
+CORE = {"errors", "files", "text", "document", "states", "grid"}
+ROOMS = {
+    "errors": set(),
+    "files": {"errors"},
+    "text": {"errors"},
+    "document": {"errors", "text"},
+    "states": {"errors"},
+    "grid": {"errors", "document", "states"},
+    "corpora": CORE,
+    "evaluation": {"errors", "files", "document", "states", "grid"},
+    "display": {"errors", "document", "states", "grid"},
+    "examples": {"grid"},
+    "cli": CORE | {"corpora", "evaluation", "display", "examples"},
+    "__main__": {"cli"},
+}
+MAY_IMPORT_TORCH = {"model", "pretraining", "training"}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imports_of(path: Path) -> set[str]:
+    """Every module that a file names in an import, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: write koala.… in full"
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_arrow_points_upstream(path):
+    room = room_of(path)
+    assert room in ROOMS, f"{room} is a new room: say here what it may import"
+    imported = {name.split(".")[1] for name in imports_of(path) if name.startswith("koala.")}
+    rooms = {name for name in imported if name in ROOMS}
+    assert rooms <= ROOMS[room] | {room}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_torch_stays_in_its_rooms(path):
+    if room_of(path) not in MAY_IMPORT_TORCH:
+        roots = {name.split(".")[0] for name in imports_of(path)}
+        assert not roots & {"torch", "transformers", "accelerate"}
+
+
+def test_the_check_can_fail(tmp_path):
+    path = tmp_path / "bad.py"
+    path.write_text("def f():\n    from koala.cli import main\n")
+    assert "koala.cli" in imports_of(path)
