@@ -36,7 +36,9 @@ def test_steps_know_where_they_start():
 
 
 def test_mentions_match_by_lemma_alias_and_case():
-    procedure = annotated("Plants grow.\nThe weak acids meet an acid.", "plant; tree", "weak acid; acid")
+    procedure = annotated(
+        "Plants grow.\nThe weak acids meet an acid.", "plant; tree", "weak acid; acid"
+    )
     plant, acid = procedure.entities
     assert plant.mentions == (Span(0, 0, 1),)
     # "acid" inside "weak acids" is no second mention.

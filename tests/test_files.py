@@ -7,7 +7,7 @@ from koala.files import read_int, read_jsonl, read_text, read_tsv, write_text
 
 
 @pytest.mark.parametrize(
-    "raw", ["a\tb\n".encode(), "\ufeffa\tb\r\n".encode(), b"\n\na\tb", b"a\tb\textra\n\n"]
+    "raw", [b"a\tb\n", "\ufeffa\tb\r\n".encode(), b"\n\na\tb", b"a\tb\textra\n\n"]
 )
 def test_line_ends_marks_and_blank_lines_do_not_matter(tmp_path, raw):
     path = tmp_path / "f.tsv"

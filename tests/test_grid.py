@@ -4,7 +4,7 @@ import json
 import pytest
 from hypothesis import given
 
-from koala.corpora.propara import read_grids, read_leaderboard, read_predictions
+from koala.corpora.leaderboard import read_grids, read_leaderboard, read_predictions
 from koala.corpora.recipes import read as read_recipes
 from koala.errors import KoalaError
 from koala.grid import Cell, Grid, Row

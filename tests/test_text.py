@@ -17,10 +17,10 @@ def steps_of(text: str) -> list[str]:
     ("text", "steps"),
     [
         ("Mix flour.\nBake it.", ["Mix flour.", "Bake it."]),
-        ("1. Mix flour.\n2. Bake it.\n\n 10) Eat  the cake.", ["Mix flour.", "Bake it.", "Eat  the cake."]),
+        ("1. Mix it.\n2. Bake it.\n\n 10) Eat  it all.", ["Mix it.", "Bake it.", "Eat  it all."]),
         ("- Mix\n* Bake\n• Eat", ["Mix", "Bake", "Eat"]),
         ("Step 1: Mix\nSTEP 2 - Bake\n(3) Eat", ["Mix", "Bake", "Eat"]),
-        ("6 cups of flour go in\n1.5 l of water, too", ["6 cups of flour go in", "1.5 l of water, too"]),
+        ("6 cups go in\n1.5 l of milk, too", ["6 cups go in", "1.5 l of milk, too"]),
         ("Roots absorb water.  It flows up.", ["Roots absorb water.", "It flows up."]),
         ("Its pH is 7.5 here. Dr. Smith knows.", ["Its pH is 7.5 here.", "Dr. Smith knows."]),
         ("1. Mix. 2. Bake it at 350. 3. Eat.", ["Mix.", "Bake it at 350.", "Eat."]),

@@ -11,8 +11,8 @@ _NOUNS = frozenset({"NOUN", "PROPN"})
 _MODIFIERS = _NOUNS | {"ADJ"}
 # Adverbs that ProPara's annotators give as places: "the plants are one mile underground".
 _PLACE_ADVERBS = frozenset(
-    """above ashore below downstream downward elsewhere indoors inside outdoors outside overhead
-    underground underwater upstream upward""".split()
+    {"above", "ashore", "below", "downstream", "downward", "elsewhere", "indoors", "inside"}
+    | {"outdoors", "outside", "overhead", "underground", "underwater", "upstream", "upward"}
 )
 
 

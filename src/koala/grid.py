@@ -7,6 +7,7 @@ the official one does.
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ class Row:
         """Build a row from a location row: one cell before step 1, one after every step."""
         if len(locations) < 2:
             raise KoalaError(f"Entity {name!r}: a location row needs two cells or more.")
-        pairs = list(zip(locations, locations[1:], strict=False))
+        pairs = list(itertools.pairwise(locations))
         scores = confidences if confidences is not None else [None] * len(pairs)
         cells = (
             Cell(action_of(before, after), before, after, confidence)

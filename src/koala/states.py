@@ -10,6 +10,7 @@ step. Worked example, three steps:
 ['NONE', 'CREATE', 'MOVE']
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
@@ -101,13 +102,11 @@ def action_of(before: str, after: str) -> Action:
 
 def tags_from_locations(locations: Sequence[str]) -> tuple[Tag, ...]:
     """Read the tags off a location row."""
-    actions = [action_of(*pair) for pair in zip(locations, locations[1:], strict=False)]
+    actions = [action_of(*pair) for pair in itertools.pairwise(locations)]
     return tags_from_actions(actions, exists=bool(locations) and locations[0] != ABSENT)
 
 
-def tags_from_actions(
-    actions: Sequence[Action], *, exists: bool | None = None
-) -> tuple[Tag, ...]:
+def tags_from_actions(actions: Sequence[Action], *, exists: bool | None = None) -> tuple[Tag, ...]:
     """Add to actions whether the entity exists.
 
     `exists` says so for the time before step 1. Without it the first change tells: what is created

@@ -137,7 +137,7 @@ def _verb_lemma(form: str) -> str | None:
 
 def _analysis_of(doc: "Doc") -> Analysis:
     index = {}  # spaCy's token index → ours, which does not count runs of white space
-    words = []
+    words: list[Word] = []
     for token in doc:
         if token.is_space:
             continue

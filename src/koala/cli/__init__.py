@@ -6,10 +6,9 @@ import typer
 
 import koala
 from koala.cli import data, evaluate, show
-from koala.cli.group import KoalaGroup
+from koala.errors import KoalaError
 
 app = typer.Typer(
-    cls=KoalaGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -21,16 +20,27 @@ app.command("show", epilog=show.EXAMPLE)(show.show_cli)
 app.add_typer(data.app, name="data")
 
 
-@app.callback()
-def _koala(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    """Track the entities of a procedure: do they exist, what happens to them, where are they."""
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(koala.__version__)
         raise typer.Exit
 
 
+@app.callback()
+def _koala(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it, stop."),
+    ] = False,
+) -> None:
+    """Track the entities of a procedure: do they exist, what happens to them, where are they."""
+
+
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line: 0 is done, 2 is wrong input or a wrong call, 1 is anything else."""
+    try:
+        app()
+    except KoalaError as error:
+        # One sentence that a person can act on; a traceback is for our own mistakes.
+        typer.echo(f"Error: {error}", err=True)
+        raise SystemExit(2) from None

@@ -1,6 +1,7 @@
 """Data on stdout or in a file, talk on stderr."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,8 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from koala.grid import Grid
 
 
 def write(text: str, path: Path | None) -> None:
@@ -33,3 +36,16 @@ def show(*parts: "RenderableType") -> None:
     console = Console()
     for part in parts:
         console.print(part, markup=False, highlight=False)
+
+
+def show_grids(grids: Sequence["Grid"]) -> None:
+    """Show grids on stdout, in colour and as wide as the terminal is."""
+    from rich.console import Console
+
+    from koala.display import render
+
+    console = Console()
+    color = console.color_system is not None and not console.no_color
+    typer.echo(
+        "\n".join(render(grid, color=color, width=console.width) for grid in grids), nl=False
+    )

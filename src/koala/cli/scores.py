@@ -1,14 +1,14 @@
 """Scores as tables a person reads."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.table import Table
 
 if TYPE_CHECKING:
     from koala.evaluation import PRF, DocumentScores, RecipesScores, SentenceScores
 
-_NUMBER = "right"
+_NUMBER: Literal["right"] = "right"
 
 
 def build_document_table(scores: "DocumentScores") -> Table:

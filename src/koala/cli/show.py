@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from koala.cli.output import show, write
+from koala.cli.output import show_grids, write
 
 if TYPE_CHECKING:
     from koala.grid import Grid
 
-EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 37 --format html -o p.html"
+EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 37"
 
 
 class GridFormat(StrEnum):
@@ -42,16 +42,14 @@ def show_cli(
     """Draw grids in the terminal or as a page, or convert them."""
     grids = select_grids(_read(file, sentences), id or ())
     if format == GridFormat.TABLE and output is None:
-        from koala.display import build_grid_view
-
-        show(*(part for grid in grids for part in build_grid_view(grid)))
+        show_grids(grids)
     else:
         write(convert_grids(grids, format), output)
 
 
 def _read(file: Path | None, sentences: Path | None) -> list["Grid"]:
     from koala.corpora.formats import read_grids
-    from koala.corpora.propara import read_sentences
+    from koala.corpora.leaderboard import read_sentences
     from koala.examples import read_example
 
     if file is None:

@@ -1,23 +1,23 @@
 """Corpora: files ↔ (Procedure, gold Grid), splits, statistics."""
 
+from pathlib import Path
+
+from koala.corpora import propara, recipes
 from koala.corpora.corpus import Corpus, Example, Statistics
+from koala.errors import FileError
 
 __all__ = ["Corpus", "Example", "Statistics", "read_corpus"]
 
 
-def read_corpus(folder: str) -> Corpus:
+def read_corpus(folder: str | Path) -> Corpus:
     """Read a corpus from its folder, telling ProPara and Recipes apart by what is inside."""
-    from pathlib import Path
-
-    from koala.corpora import propara, recipes
-    from koala.errors import FileError
-
     path = Path(folder)
     if not path.is_dir():
         raise FileError(path, "no such folder. Give the folder of a corpus.")
-    for reader in (propara, recipes):
-        if reader.is_here(path):
-            return reader.read(path)
+    if propara.is_here(path):
+        return propara.read(path)
+    if recipes.is_here(path):
+        return recipes.read(path)
     raise FileError(
         path,
         "no corpus here. Expected csv/ or leaderboard/ (ProPara), or train.jsonl (Recipes).",

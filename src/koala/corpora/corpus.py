@@ -7,6 +7,9 @@ from koala.document import Procedure
 from koala.grid import Grid
 from koala.text import split_words
 
+SPLITS = ("train", "dev", "test")
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A procedure and, where the split has answers, its gold grid."""

@@ -4,7 +4,7 @@ import json
 from enum import StrEnum
 from pathlib import Path
 
-from koala.corpora import jsonl, propara, recipes
+from koala.corpora import jsonl, leaderboard, recipes
 from koala.errors import FileError
 from koala.files import read_lines, read_text
 from koala.grid import Grid
@@ -36,7 +36,7 @@ def read_grids(
     """Read grids by procedure."""
     match detect_format(path):
         case Format.LEADERBOARD:
-            return propara.read_predictions(path, sentences)
+            return leaderboard.read_predictions(path, sentences)
         case Format.RECIPES:
             examples = recipes.read_examples(path)
         case Format.KOALA:

@@ -59,7 +59,7 @@ def _read_example(value: dict[str, Any], number: int) -> Example:
         steps = value["steps"]
         if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
             raise KoalaError('"steps" must be a list of strings.')
-        if not any(step.strip() for step in steps):
+        if not steps:
             raise KoalaError('"steps" is empty.')
         pieces = tuple(Step(step) for step in steps)
     elif isinstance(value.get("text"), str):

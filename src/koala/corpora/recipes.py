@@ -5,13 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from koala.corpora.corpus import Corpus, Example
+from koala.corpora.corpus import SPLITS, Corpus, Example
 from koala.document import Entity, Procedure, Step
 from koala.errors import FileError
 from koala.files import read_jsonl
 from koala.grid import Grid, Row
-
-SPLITS = ("train", "dev", "test")
 
 
 def is_here(folder: Path) -> bool:

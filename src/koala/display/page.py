@@ -24,7 +24,7 @@ from koala.grid import Cell, Grid, Row
 from koala.states import ABSENT, UNKNOWN
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_WIDE = 10  # with more steps a grid is printed with steps as rows, to fit the paper
+_PAPER = 140  # letters side by side on a printed page, A4 or Letter, turned
 
 _SPOKEN: Mapping[Kind, str] = MappingProxyType(
     {
@@ -132,7 +132,7 @@ def _render_section(grid: Grid, number: int) -> str:
 
 
 def _render_grid(grid: Grid, key: str) -> str:
-    wide = " wide" if len(grid.steps) > _WIDE else ""
+    wide = " wide" if _is_wide(grid) else ""
     numbers = [
         f'<th scope="col" title="{_escape(sentence)}"><a href="#{key}-step-{number}">'
         f'<span class="hidden">Step </span>{number}</a></th>'
@@ -150,6 +150,16 @@ def _render_grid(grid: Grid, key: str) -> str:
         "</table></div>",
     ]
     return _lines(parts)
+
+
+def _is_wide(grid: Grid) -> bool:
+    """Tell whether the columns, each as wide as its longest word, are too wide for paper."""
+    rows = [(name_of(row), clean(row.initial), *map(place_of, row.steps)) for row in grid.rows]
+    words = (
+        [word for text in column for word in text.split()] for column in zip(*rows, strict=True)
+    )
+    # Four letters a column for the symbol and the space around the text.
+    return sum(max(map(len, column), default=0) + 4 for column in words) > _PAPER
 
 
 def _render_row(grid: Grid, row: Row) -> str:

@@ -104,7 +104,7 @@ class Layout:
     def split(self, width: int) -> list[tuple[int, int]]:
         """Split the steps into blocks whose tables fit into `width`, as first and last step."""
         blocks = []
-        first = last = 1
+        first = 1
         while first <= len(self.steps):
             used = self.name + _GAP + self.starts[first - 1] + _GAP + self.steps[first - 1]
             last = first
@@ -121,7 +121,7 @@ def build_layout(grid: Grid, *, width: int | None = None) -> Layout:
     if width is None:
         return _build_layout(grid, _LIMITS[0], _LIMITS[0])
     # A name, a start and one step fit side by side, whatever they hold.
-    most = min(_LIMITS[0], (width - 2 * _GAP) // 3)
+    most = min(_LIMITS[0], (max(width, _NARROWEST) - 2 * _GAP) // 3)
     layouts = [_build_layout(grid, limit, most) for limit in _LIMITS]
     return min(layouts, key=lambda layout: len(layout.split(width)))
 
@@ -171,14 +171,12 @@ def _build_console(out: io.StringIO, width: int, *, color: bool) -> Console:
         width=width,
         height=100,
         color_system="standard" if color else None,
-        force_terminal=color,
         force_jupyter=False,
         no_color=False,
         legacy_windows=False,
         highlight=False,
         markup=False,
         emoji=False,
-        _environ={},
     )
 
 

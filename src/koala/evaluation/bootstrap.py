@@ -54,4 +54,6 @@ def _draw_f1(
     averages = np.round(table[drawn].mean(axis=1), 3).mean(axis=1)
     precision, recall = averages[:, 0], averages[:, 1]
     total = precision + recall
-    return np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0)
+    f1: NDArray[np.float64] = np.zeros_like(total)
+    np.divide(2 * precision * recall, total, out=f1, where=total > 0)
+    return f1

@@ -11,48 +11,14 @@ from typing import TypeVar
 
 from koala.errors import KoalaError
 from koala.evaluation.places import extract_places
+from koala.evaluation.questions import Conversion, Move, Summary, summarize
 from koala.evaluation.scores import PRF, build_signature, fingerprint
 from koala.grid import Grid
-from koala.states import ABSENT, UNKNOWN, Action
 
 QUESTIONS = ("inputs", "outputs", "conversions", "moves")
 
-# The official script calls absent and unknown so inside; files that do so directly score the same.
-_NAMES = {ABSENT: "null", UNKNOWN: "unk"}
-_ABSENT = "null"
-
 _Answer = TypeVar("_Answer")
 _Terms = list[frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """Some entities end where others begin."""
-
-    destroyed: tuple[str, ...]
-    created: tuple[str, ...]
-    places: tuple[str, ...]
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """An entity changes its place."""
-
-    entity: str
-    before: str
-    after: str
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The answers of a process to the four questions."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    conversions: tuple[Conversion, ...]
-    moves: tuple[Move, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,116 +92,6 @@ def check_same_entities(predicted: Mapping[str, Grid], gold: Mapping[str, Grid])
         shown = "; ".join(problems[:5]) or "there is no gold process"
         more = f" (and {len(problems) - 5} more)" if len(problems) > 5 else ""
         raise KoalaError(f"The predictions do not fit the gold grids: {shown}{more}.")
-
-
-# From a grid to answers ---------------------------------------------------------------------------
-
-
-def summarize(grid: Grid) -> Summary:
-    """Answer the four questions from a grid.
-
-    Of two entities with one name the last counts. Inputs and outputs read the actions, conversions
-    and moves the places, which can differ where a predicted row contradicts itself.
-    """
-    actions = {row.name: row.actions for row in grid.rows}
-    places = {
-        row.name: tuple(_NAMES.get(place, place) for place in row.locations) for row in grid.rows
-    }
-    return Summary(
-        inputs=tuple(name for name, row in actions.items() if _is_input(row)),
-        outputs=tuple(name for name, row in actions.items() if _is_output(row)),
-        conversions=tuple(_find_conversions(places, len(grid.steps))),
-        moves=tuple(_find_moves(places, actions)),
-    )
-
-
-def _is_input(actions: Sequence[Action]) -> bool:
-    """Destroyed, not created before, not created or moved after."""
-    return any(
-        action == Action.DESTROY
-        and Action.CREATE not in actions[:step]
-        and not {Action.CREATE, Action.MOVE} & set(actions[step + 1 :])
-        for step, action in enumerate(actions)
-    )
-
-
-def _is_output(actions: Sequence[Action]) -> bool:
-    """Created, not destroyed or moved before, not destroyed after."""
-    return any(
-        action == Action.CREATE
-        and not {Action.DESTROY, Action.MOVE} & set(actions[:step])
-        and Action.DESTROY not in actions[step + 1 :]
-        for step, action in enumerate(actions)
-    )
-
-
-def _find_moves(
-    places: Mapping[str, Sequence[str]], actions: Mapping[str, Sequence[Action]]
-) -> list[Move]:
-    moves = []
-    for name, row in places.items():
-        for step, action in enumerate(actions[name], 1):
-            before, after = row[step - 1], row[step]
-            has_changed = before != after and _ABSENT not in (before, after)
-            if action == Action.MOVE or has_changed:
-                moves.append(Move(name, before, after, step))
-    return moves
-
-
-def _find_conversions(places: Mapping[str, Sequence[str]], n_steps: int) -> list[Conversion]:
-    """Find steps that destroy and create, or do so together with the step that follows.
-
-    Two steps make a conversion only before the last but one, and only if the second does nothing
-    but the other kind; an entity that is in both is left out of the second, its place is not.
-    """
-    created = [_find_created(places, step) for step in range(1, n_steps + 1)]
-    destroyed = [_find_destroyed(places, step) for step in range(1, n_steps + 1)]
-    conversions = []
-    for step in range(1, n_steps + 1):
-        begin, end = created[step - 1], destroyed[step - 1]
-        if begin and end:
-            conversions.append(_build_conversion(end, begin, end | begin, step))
-        elif step < n_steps - 1:
-            next_begin, next_end = created[step], destroyed[step]
-            new = {name: place for name, place in next_begin.items() if name not in end}
-            gone = {name: place for name, place in next_end.items() if name not in begin}
-            if end and new and not next_end:
-                conversion = _build_conversion(end, new, (end, next_begin), step)
-                conversions.append(conversion)
-            elif begin and gone and not next_begin:
-                conversion = _build_conversion(gone, begin, (next_end, begin), step)
-                conversions.append(conversion)
-    return conversions
-
-
-def _build_conversion(
-    destroyed: Mapping[str, str],
-    created: Mapping[str, str],
-    places: Mapping[str, str] | tuple[Mapping[str, str], ...],
-    step: int,
-) -> Conversion:
-    maps = places if isinstance(places, tuple) else (places,)
-    distinct = sorted({place for each in maps for place in each.values()})
-    return Conversion(tuple(destroyed), tuple(created), tuple(distinct), step)
-
-
-def _find_created(places: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
-    return {
-        name: row[step]
-        for name, row in places.items()
-        if row[step - 1] == _ABSENT and row[step] != _ABSENT
-    }
-
-
-def _find_destroyed(places: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
-    return {
-        name: row[step - 1]
-        for name, row in places.items()
-        if row[step - 1] != _ABSENT and row[step] == _ABSENT
-    }
-
-
-# From answers to scores ---------------------------------------------------------------------------
 
 
 def score_process(predicted: Summary, gold: Summary) -> dict[str, PRF]:

@@ -23,6 +23,12 @@ class Life:
     destroyed: tuple[int, str] | None = None
     moves: tuple[tuple[int, str, str], ...] = ()
 
+    @property
+    def last_step(self) -> int:
+        """The last step at which something happens."""
+        ends = [event[0] for event in (self.created, self.destroyed) if event]
+        return max([*ends, *(move[0] for move in self.moves)], default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessLabels:
@@ -136,6 +142,4 @@ def _build_life(rows: Sequence[_Row]) -> Life:
     created = [(step, after) for step, _, kind, _, after in rows if kind == "create"]
     destroyed = [(step, before) for step, _, kind, before, _ in rows if kind == "destroy"]
     moves = ((step, before, after) for step, _, kind, before, after in rows if kind == "move")
-    return Life(
-        created[0] if created else None, destroyed[0] if destroyed else None, tuple(moves)
-    )
+    return Life(created[0] if created else None, destroyed[0] if destroyed else None, tuple(moves))

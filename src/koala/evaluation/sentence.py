@@ -8,7 +8,7 @@ Q9–10: from where, to where? Two versions are in use; the signature names the 
 - `grid`: the leaderboard's grid as the only annotator, and `?` counts as an answer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from koala.errors import KoalaError
@@ -214,7 +214,7 @@ class _Tally:
 
     def ask(self, gold: Life, cells: _Cells) -> None:
         """Ask all ten questions about one entity."""
-        if len(cells) < max((step for step, *_ in _events(gold)), default=0):
+        if len(cells) < gold.last_step:
             raise KoalaError("The labels speak of a step past the last one of the gold grid.")
         predicted = _life_of(cells)
         self._ask_event((1, 2, 3), gold.created, predicted.created, [after for _, after in cells])
@@ -265,7 +265,3 @@ class _Tally:
             self.outcomes[number].append("fn")
         else:
             self.outcomes[number].append("tp" if is_inside(predicted, gold) else "fp")
-
-
-def _events(life: Life) -> Iterable[tuple[object, ...]]:
-    return [event for event in (life.created, life.destroyed, *life.moves) if event]

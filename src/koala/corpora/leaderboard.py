@@ -1,0 +1,167 @@
+"""The ProPara leaderboard's TSV files: sentences, and grids in six columns."""
+
+from pathlib import Path
+
+from koala.corpora.corpus import SPLITS, Corpus, Example
+from koala.document import Entity, Procedure, Step
+from koala.errors import FileError
+from koala.files import read_int, read_tsv
+from koala.grid import COLUMNS, EMPTY, Cell, Grid, Row
+from koala.states import ABSENT, Action
+
+
+def read_leaderboard(folder: str | Path) -> Corpus:
+    """Read `sentences.tsv` and `answers.tsv` (without it the template) of every split."""
+    folder = Path(folder)
+    splits = {}
+    for split in SPLITS:
+        here = folder / split
+        if not here.is_dir():
+            continue
+        sentences = read_sentences(here / "sentences.tsv")
+        answers = here / "answers.tsv"
+        has_answers = answers.is_file()
+        path = answers if has_answers else here / "dummy-predictions.tsv"
+        grids = read_grids(path, sentences)
+        splits[split] = tuple(_example_of(grid, has_answers) for grid in grids.values())
+    if not splits:
+        raise FileError(folder, f"none of the folders {', '.join(SPLITS)} is here.")
+    return Corpus("propara", splits)
+
+
+def _example_of(grid: Grid, has_answers: bool) -> Example:
+    steps = tuple(Step(text) for text in grid.steps)
+    entities = tuple(Entity(name) for name in grid.names)
+    return Example(Procedure(grid.id, steps, entities), grid if has_answers else None)
+
+
+def read_sentences(path: str | Path) -> dict[str, tuple[str, ...]]:
+    """Read paragraph, step and sentence of every line."""
+    found: dict[str, dict[int, str]] = {}
+    for number, row in read_tsv(path, ("paragraph", "step", "sentence")):
+        step = read_int(row[1], "the step", path=path, line=number)
+        steps = found.setdefault(row[0].strip(), {})
+        if step in steps:
+            raise FileError(path, f"step {step} of paragraph {row[0]} came twice.", line=number)
+        steps[step] = row[2].strip()
+    for id, steps in found.items():
+        missing = next((s for s in range(1, len(steps) + 1) if s not in steps), None)
+        if missing is not None:
+            raise FileError(path, f"step {missing} of paragraph {id} is missing.")
+    return {id: tuple(steps[s] for s in sorted(steps)) for id, steps in found.items()}
+
+
+def read_grids(
+    path: str | Path, sentences: dict[str, tuple[str, ...]] | None = None
+) -> dict[str, Grid]:
+    """Read grids from the six columns; entities of the same name stay apart.
+
+    Rows of two entities with one name come interleaved: each is continued by the row whose `before`
+    is its last `after`.
+    """
+    rows: dict[str, dict[str, dict[int, list[Cell]]]] = {}
+    for id, name, step, cell in _read_cells(path):
+        rows.setdefault(id, {}).setdefault(name, {}).setdefault(step, []).append(cell)
+    return {
+        id: _build_grid(
+            path,
+            id,
+            [(name, cells) for name, steps in by_name.items() for cells in _pair(steps)],
+            sentences,
+        )
+        for id, by_name in rows.items()
+    }
+
+
+def read_predictions(
+    path: str | Path, sentences: dict[str, tuple[str, ...]] | None = None
+) -> dict[str, Grid]:
+    """Read grids as the official evaluator does: one entity a name, of two rows the last counts.
+
+    Steps without a row count as unknown; columns past the sixth are ignored.
+    """
+    rows: dict[str, dict[str, dict[int, Cell]]] = {}
+    for id, name, step, cell in _read_cells(path):
+        rows.setdefault(id, {}).setdefault(name, {})[step] = cell
+    return {
+        id: _build_grid(path, id, list(by_name.items()), sentences) for id, by_name in rows.items()
+    }
+
+
+def _read_cells(path: str | Path) -> list[tuple[str, str, int, Cell]]:
+    cells = []
+    for number, row in read_tsv(path, COLUMNS):
+        id, name = row[0].strip(), row[2]
+        step = read_int(row[1], "the step", path=path, line=number)
+        if not id or not name.strip():
+            what = "participant" if id else "paragraph"
+            raise FileError(path, f"the {what} is empty.", line=number)
+        if row[3] not in Action.__members__:
+            problem = f"the action is {row[3]!r}; one of {', '.join(Action)} was expected."
+            raise FileError(path, problem, line=number)
+        cell = Cell(Action(row[3]), row[4], row[5])
+        problem_or_none = _contradiction(cell)
+        if problem_or_none:
+            raise FileError(path, problem_or_none, line=number)
+        cells.append((id, name, step, cell))
+    return cells
+
+
+def _contradiction(cell: Cell) -> str | None:
+    """Say what is wrong with a row on its own; the official evaluator refuses these too."""
+    before_exists, after_exists = cell.before != ABSENT, cell.after != ABSENT
+    match cell.action:
+        case Action.NONE:
+            is_fine, rule = cell.before == cell.after, "before and after are the same"
+        case Action.CREATE:
+            is_fine = not before_exists and after_exists
+            rule = "before is - and after is a place or ?"
+        case Action.MOVE:
+            is_fine = before_exists and after_exists
+            rule = "before and after are places or ?"
+        case Action.DESTROY:
+            is_fine = before_exists and not after_exists
+            rule = "before is a place or ? and after is -"
+    if is_fine and (cell.action == Action.NONE or (cell.before and cell.after)):
+        return None
+    return f"{cell.action} from {cell.before!r} to {cell.after!r}; with {cell.action}, {rule}."
+
+
+def _pair(steps: dict[int, list[Cell]]) -> list[dict[int, Cell]]:
+    """Deal the rows of one name to the entities that have it."""
+    entities: list[dict[int, Cell]] = [{} for _ in range(max(len(c) for c in steps.values()))]
+    places: list[str | None] = [None] * len(entities)
+    has_existed = [False] * len(entities)
+    for step in sorted(steps):
+        free = list(range(len(entities)))
+        # A creation is dealt first, to an entity that was never there: being created again is rare.
+        for cell in sorted(steps[step], key=lambda cell: step > 1 and cell.action != Action.CREATE):
+            index = min(free, key=lambda i: (places[i] != cell.before, has_existed[i], i))
+            free.remove(index)
+            entities[index][step] = cell
+            places[index] = cell.after
+            has_existed[index] |= cell.before != ABSENT or cell.after != ABSENT
+    return entities
+
+
+def _build_grid(
+    path: str | Path,
+    id: str,
+    named: list[tuple[str, dict[int, Cell]]],
+    sentences: dict[str, tuple[str, ...]] | None,
+) -> Grid:
+    n_steps = max(max(cells) for _, cells in named)
+    if sentences is None:
+        steps: tuple[str, ...] = ("",) * n_steps
+    elif id not in sentences:
+        raise FileError(path, f"paragraph {id} has no sentences in the file of sentences.")
+    elif len(sentences[id]) < n_steps:
+        problem = f"paragraph {id} has {len(sentences[id])} sentences, step {n_steps} came."
+        raise FileError(path, problem)
+    else:
+        steps = sentences[id]
+    rows = (
+        Row(name, tuple(cells.get(step, EMPTY) for step in range(1, len(steps) + 1)))
+        for name, cells in named
+    )
+    return Grid(id, steps, tuple(rows))

@@ -1,0 +1,72 @@
+import csv
+import json
+
+import pytest
+
+from koala.corpora.leaderboard import read_predictions
+
+
+def test_the_bundled_example_is_drawn(koala):
+    done = koala("show")
+    assert done.returncode == 0
+    for word in ("water", "reservoir", "compost bin", "You pour cold water"):
+        assert word in done.stdout
+
+
+def test_every_format_of_the_example(koala):
+    value = json.loads(koala("show", "--format", "json").stdout)
+    assert next(entity["name"] for entity in value["entities"]) == "water"
+    rows = list(csv.reader(koala("show", "--format", "csv").stdout.splitlines()))
+    assert rows[0] == ["paragraph", "step", "participant", "action", "before", "after"]
+    assert len(rows) == 1 + 4 * 7
+    tsv = koala("show", "--format", "tsv").stdout
+    assert [line.split("\t") for line in tsv.splitlines()] == rows[1:]
+    page = koala("show", "--format", "html").stdout
+    assert page.lower().startswith("<!doctype html>")
+
+
+def test_a_file_of_grids(koala, propara, tmp_path):
+    answers = propara / "leaderboard" / "dev" / "answers.tsv"
+    sentences = propara / "leaderboard" / "dev" / "sentences.tsv"
+    done = koala("show", answers, "--sentences", sentences, "--id", "4")
+    assert "Bacteria is buried in the sediment." in done.stdout
+    out = tmp_path / "again.tsv"
+    done = koala("show", answers, "--format", "tsv", "-o", out)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert read_predictions(out) == read_predictions(answers)
+
+
+def test_csv_of_several_grids_has_one_header(koala, propara):
+    answers = propara / "leaderboard" / "dev" / "answers.tsv"
+    lines = koala("show", answers, "--format", "csv").stdout.splitlines()
+    assert len(lines) == 1 + 1204
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--id", "nothing"), "It has: How a coffee maker brews"),
+        (("none.tsv",), "no such file"),
+        (("--format", "pdf"), "pdf"),
+        (("-o", "no/such/folder/x.html"), "cannot be written"),
+    ],
+)
+def test_wrong_calls(koala, words, problem):
+    done = koala("show", *words)
+    assert done.returncode == 2
+    assert problem in done.stderr
+
+
+def test_version_and_help(koala):
+    assert koala("--version").stdout.strip()
+    for words in (
+        (),
+        ("evaluate",),
+        ("show",),
+        ("data",),
+        ("data", "stats"),
+        ("data", "candidates"),
+    ):
+        done = koala(*words, "--help")
+        assert done.returncode == 0
+        assert "Example: koala" in done.stdout

@@ -1,0 +1,62 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from koala.corpora.corpus import Example
+from koala.corpora.jsonl import read_examples, write_examples
+from koala.document import Entity, Procedure, Step
+from koala.errors import FileError
+
+from ..strategies import grids
+
+
+def read(tmp_path, *values):
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return read_examples(path)
+
+
+def test_texts_steps_and_entities(tmp_path):
+    one, two = read(
+        tmp_path,
+        {"id": 5, "text": "1. Mix it.\n2. Bake it.", "entities": ["dough; batter"]},
+        {"steps": ["Rain falls."], "prompt": "Why?", "other": [1]},
+    )
+    assert [step.text for step in one.procedure.steps] == ["Mix it.", "Bake it."]
+    assert one.procedure.id == "5"
+    assert one.procedure.entities[0].aliases == ("dough", "batter")
+    assert (two.procedure.id, two.procedure.prompt, two.gold) == ("2", "Why?", None)
+
+
+@settings(max_examples=40)
+@given(grid=grids())
+def test_gold_grids_come_back(tmp_path_factory, grid):
+    procedure = Procedure(
+        grid.id, tuple(map(Step, grid.steps)), tuple(map(Entity, grid.names)), "Q?"
+    )
+    example = Example(procedure, grid if grid.rows else None)
+    path = tmp_path_factory.mktemp("x") / "p.jsonl"
+    path.write_text(write_examples([example]))
+    assert read_examples(path) == [example]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({}, '"text"'),
+        ({"text": 3}, '"text"'),
+        ({"text": ""}, "empty"),
+        ({"steps": []}, "empty"),
+        ({"steps": "a"}, "list of strings"),
+        ({"text": "A.", "entities": "water"}, "must be a list"),
+        ({"text": "A.", "entities": ["water", 3]}, "all names or all objects"),
+        ({"text": "A.", "entities": [""]}, "empty"),
+        ({"text": "A.", "entities": [{"name": "x"}]}, "'steps' is missing"),
+        ({"text": "A.", "prompt": 1}, "prompt"),
+    ],
+)
+def test_bad_lines_are_refused(tmp_path, value, problem):
+    with pytest.raises(FileError, match=problem) as caught:
+        read(tmp_path, {"text": "Rain falls."}, value)
+    assert caught.value.line == 2

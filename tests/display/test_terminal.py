@@ -1,0 +1,242 @@
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.table import Table
+
+from koala.display import build_table, render
+from koala.display.terminal import build_layout, clean
+from koala.errors import KoalaError
+from koala.grid import Cell, Grid, Row
+from koala.states import Action
+
+RAIN = Grid(
+    "37",
+    ("Water rises.", "A cloud forms.", "It rains."),
+    (
+        Row.from_locations("water", ["sea", "air", "cloud", "ground"]),
+        Row.from_locations("cloud ; clouds", ["-", "-", "sky", "-"]),
+        Row.from_locations("heat", ["?", "?", "?", "?"]),
+    ),
+)
+
+
+def long_grid(n_steps: int, n_rows: int = 4) -> Grid:
+    rows = []
+    for number in range(n_rows):
+        places = ["-", *(f"place {(step * 7 + number) % 23}" for step in range(n_steps))]
+        rows.append(Row.from_locations(f"entity {number}", places))
+    return Grid("long", tuple(f"Sentence number {i}." for i in range(1, n_steps + 1)), tuple(rows))
+
+
+def tables_of(text: str) -> list[list[str]]:
+    """Give the lines of every block that starts with a header."""
+    blocks = [block.split("\n") for block in text.split("\n\n")]
+    return [block for block in blocks if block[0].startswith("entity")]
+
+
+def places(text: str) -> str:
+    """Give the text without white space, so that a wrapped name is found again."""
+    return re.sub(r"\s", "", text)
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
+def strip_lines(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+def test_whole_table():
+    assert render(RAIN) == (
+        "Procedure 37\n"
+        "\n"
+        "entity         before  1      2        3\n"
+        "───────────────────────────────────────────────\n"
+        "water          sea     → air  → cloud  → ground\n"
+        "cloud; clouds  -       -      + sky    ×\n"
+        "heat           ?       · ?    · ?      · ?\n"
+        "\n"
+        "+ created  → moved  × destroyed  · unchanged  - does not exist  ? place unknown\n"
+        "\n"
+        "1  Water rises.\n"
+        "2  A cloud forms.\n"
+        "3  It rains.\n"
+    )
+
+
+def test_build_table_has_a_column_for_the_start_and_each_step():
+    table = build_table(RAIN)
+    assert isinstance(table, Table)
+    assert [column.header for column in table.columns] == ["entity", "before", "1", "2", "3"]
+    assert table.row_count == 3
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("n_steps", [1, 10, 30])
+def test_every_step_stands_once_and_fits(n_steps, width):
+    text = render(long_grid(n_steps), width=width)
+    tables = tables_of(text)
+    numbers = [n for table in tables for n in re.sub(r"after \d+", "", table[0]).split()[1:]]
+    numbers = [int(n) for n in numbers if n != "before"]
+    assert numbers == list(range(1, n_steps + 1))
+    assert max(cell_len(line) for line in text.split("\n")) <= width
+
+
+def test_a_later_block_starts_where_the_last_one_ended():
+    grid = long_grid(30)
+    first, second = tables_of(render(grid, width=80))[:2]
+    last = int(re.findall(r"\d+", first[0])[-1])
+    assert f"after {last}" in second[0]
+    for row, line in zip(grid.rows, second[2:], strict=True):
+        assert line.startswith(f"{row.name}  {row.steps[last - 1].after}  ")
+
+
+def test_narrower_columns_are_taken_where_they_save_a_block():
+    row = Row.from_locations("heat", ["nuclear power plant"] * 11)
+    grid = Grid("825", ("Step.",) * 10, (row,))
+    assert len(build_layout(grid, width=80).split(80)) < 10 / ((80 - 4 - 18) // 18)
+    # One step has room: nothing is squeezed.
+    assert build_layout(Grid("1", ("Step.",), (Row("heat", row.steps[:1]),)), width=80).steps == (
+        16,
+    )
+
+
+def test_a_long_place_wraps_beside_its_symbol():
+    place = "vent and hot water through baseboard"
+    lines = render(Grid("1", ("Step.",), (Row.from_locations("heat", ["-", place]),))).split("\n")
+    start = next(i for i, line in enumerate(lines) if line.startswith("heat"))
+    column = lines[start].index("+")
+    assert {line[:column].strip() for line in lines[start + 1 : start + 3]} == {""}
+    assert all(line[column : column + 2] == "  " for line in lines[start + 1 : start + 3])
+    assert places(place) in places("".join(line[column + 2 :] for line in lines[start : start + 3]))
+
+
+def test_a_very_long_place_is_shortened():
+    grid = Grid("1", ("Step.",), (Row.from_locations("ink", ["-", "far " * 200]),))
+    text = render(grid)
+    assert "…" in text
+    assert len(text.split("\n")) < 20
+
+
+def test_markup_and_emoji_codes_show_as_they_are():
+    grid = Grid(
+        "[red]1[/red]",
+        ("It is [link=http://x]here[/link] :smile: [/]",),
+        (Row.from_locations("[bold]ink", ["[/]", "[blink]"]),),
+        "[dim]signature",
+    )
+    for text in (render(grid), plain(render(grid, color=True))):
+        for part in (*grid.steps, "[red]1[/red]", "[bold]ink", "[/]", "→ [blink]", grid.signature):
+            assert part in text
+
+
+ESCAPES = ["\x1b[31m", "\x9b31m", "\x1b]0;title\x07", "\x08", "\r", "\x00", "\u202e", "\ud800"]
+
+
+@pytest.mark.parametrize("hostile", ESCAPES)
+def test_control_characters_do_not_reach_the_terminal(hostile):
+    word = f"a{hostile}b"
+    grid = Grid(word, (word,), (Row.from_locations(word, [word, "c" + word]),), word)
+    text = render(grid)
+    assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in text.replace("\n", ""))
+    assert "\u202e" not in text
+    text.encode()
+    # Taking the colours off leaves the same: none of the escapes came from the grid.
+    assert strip_lines(plain(render(grid, color=True))) == text
+
+
+def test_colour_only_when_asked(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    without = render(RAIN)
+    assert "\x1b" not in without
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    with_color = render(RAIN, color=True)
+    assert strip_lines(plain(with_color)) == without
+    styles = {re.search(rf"\x1b\[([\d;]*)m{re.escape(mark)}", with_color)[1] for mark in "+→×-"}
+    assert len(styles) == 4
+
+
+def test_duplicate_names_and_aliases():
+    rows = (
+        Row.from_locations("water", ["sea", "air"]),
+        Row.from_locations("water", ["lake", "river"]),
+    )
+    lines = [line for line in render(Grid("1", ("S.",), rows)).split("\n") if "water" in line]
+    assert [line.split() for line in lines] == [
+        ["water", "sea", "→", "air"],
+        ["water", "lake", "→", "river"],
+    ]
+
+
+def test_a_row_that_contradicts_itself_says_so():
+    moves = Cell(Action.MOVE, "pen", "paper"), Cell(Action.MOVE, "desk", "bin")
+    row = Row("ink", (*moves, Cell(Action.DESTROY, "bin", "fire")))
+    text = render(Grid("1", ("One.", "Two.", "Three."), (row,)), width=100)
+    assert "ink     pen     → paper  → bin !from desk  × fire !from bin\n" in text
+    assert "! ink: step 2 starts at 'desk', step 1 ended 'paper'" in text
+    assert "!" not in render(RAIN)
+
+
+def test_no_entities_and_no_steps():
+    text = render(Grid("1", ("Only a sentence.",), ()))
+    assert "No entities." in text
+    assert "1  Only a sentence." in text
+    assert render(Grid("1", (), ())) == "Procedure 1\n\nNo entities.\n"
+    assert "ink" in render(Grid("1", (), (Row("ink", ()),)))
+
+
+def test_wide_characters_stay_aligned():
+    rows = (
+        Row.from_locations("水", ["東京", "大阪", "-"]),
+        Row.from_locations("naïve café", ["-", "-", "x"]),
+    )
+    lines = render(Grid("1", ("一", "二"), rows)).split("\n")
+    header, first, second = (line for line in lines if line[:1] in "e水n" and line)
+    start = header.index("before")
+    assert cell_len(first[: first.index("東京")]) == start
+    assert second.index("-") == start
+    assert cell_len(first[: first.index("×")]) == second.index("+")
+
+
+def test_an_unknown_format_names_the_known_ones():
+    with pytest.raises(KoalaError, match="'pdf' is unknown; expected one of table, html"):
+        render(RAIN, "pdf")
+
+
+def test_clean_keeps_what_is_harmless():
+    assert clean("naïve 東京 👩‍🔬 שלום") == "naïve 東京 👩‍🔬 שלום"
+    assert clean(" a\n\tb\u2028c ") == "a b c"
+
+
+CELLS = st.builds(
+    Cell,
+    st.sampled_from(Action),
+    st.sampled_from("-?") | st.text(max_size=20),
+    st.sampled_from("-?") | st.text(max_size=20),
+    st.none() | st.floats(),
+)
+
+
+@st.composite
+def grids(draw):
+    n_steps = draw(st.integers(0, 12))
+    rows = st.builds(Row, st.text(max_size=30), st.tuples(*[CELLS] * n_steps))
+    steps = st.tuples(*[st.text(max_size=60)] * n_steps)
+    return draw(st.builds(Grid, st.text(max_size=9), steps, st.lists(rows, max_size=4).map(tuple)))
+
+
+@given(grids(), st.integers(1, 120))
+def test_any_grid_renders_safely_within_the_width(grid, width):
+    text = render(grid, width=width)
+    assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in text.replace("\n", ""))
+    assert max(cell_len(line) for line in text.split("\n")) <= max(width, 24)
+    assert text == render(grid, width=width)
+    for sentence in grid.steps:
+        assert places(clean(sentence)) in places(text)

@@ -1,0 +1,98 @@
+"""The official evaluator's scores are the truth."""
+
+import pytest
+
+import koala
+from koala.corpora.leaderboard import read_predictions
+from koala.errors import KoalaError
+from koala.evaluation.document import score_document
+from koala.evaluation.questions import Conversion, Move, summarize
+from koala.grid import Grid, Row
+
+from .conftest import CASES
+
+
+def test_all_cases_are_tried(propara):
+    assert {path.name for path in (propara / "evaluator-cases").iterdir()} == set(CASES)
+
+
+def test_official_scores(case):
+    if "refused" in case.official:
+        with pytest.raises(KoalaError):
+            score_document(*case.grids)
+        return
+    official = case.official["document"]
+    ours = score_document(*case.grids).to_dict()
+    for group, values in official.items():
+        if group == "overall":
+            assert values.items() <= ours["overall"].items()
+        elif group == "overall_unrounded":
+            assert ours[group] == pytest.approx(values, abs=1e-9, rel=0)
+        else:
+            assert ours[group].keys() == values.keys()
+            for name in values:
+                if group == "questions":
+                    assert ours[group][name] == pytest.approx(values[name], abs=1e-9, rel=0)
+                else:
+                    for question, pair in values[name].items():
+                        assert ours[group][name][question] == pytest.approx(pair, abs=1e-9, rel=0)
+
+
+def grid_of(**rows) -> Grid:
+    n_steps = len(next(iter(rows.values()))) - 1
+    made = (Row.from_locations(name, locations) for name, locations in rows.items())
+    return Grid("1", ("",) * n_steps, tuple(made))
+
+
+def test_a_conversion_in_one_step():
+    grid = grid_of(wood=["hearth", "-", "-"], ash=["-", "hearth", "hearth"])
+    summary = summarize(grid)
+    assert summary.inputs == ("wood",)
+    assert summary.outputs == ("ash",)
+    assert summary.conversions == (Conversion(("wood",), ("ash",), ("hearth",), 1),)
+    assert summary.moves == ()
+
+
+def test_a_conversion_over_two_steps_must_start_before_the_last_but_one():
+    early = grid_of(a=["x", "-", "-", "-"], b=["-", "-", "y", "y"])
+    late = grid_of(a=["x", "-", "-"], b=["-", "-", "y"])
+    assert summarize(early).conversions == (Conversion(("a",), ("b",), ("x", "y"), 1),)
+    assert summarize(late).conversions == ()
+
+
+def test_a_move_is_any_change_between_places():
+    assert summarize(grid_of(a=["x", "?", "?"])).moves == (Move("a", "x", "unk", 1),)
+
+
+def test_the_public_score():
+    gold = grid_of(wood=["hearth", "-"], ash=["-", "hearth"])
+    assert koala.score(gold, gold).overall.f1 == 1.0
+    assert koala.score([gold], {"1": gold}).overall.f1 == 1.0
+    wrong = grid_of(wood=["hearth", "hearth"], ash=["-", "hearth"])
+    assert koala.score(wrong, gold).overall.f1 < 1.0
+
+
+def test_the_signature_tells_gold_and_predictions():
+    gold = grid_of(wood=["hearth", "-"], ash=["-", "hearth"])
+    other = grid_of(wood=["hearth", "-"], ash=["-", "?"])
+    one, two = koala.score(gold, gold).signature, koala.score(other, gold).signature
+    assert one.startswith("propara-document|n:1|gold:")
+    assert one.split("|")[2] == two.split("|")[2]
+    assert one.split("|")[3] != two.split("|")[3]
+
+
+def test_entities_of_other_names_are_refused_and_named(propara):
+    gold = read_predictions(propara / "leaderboard" / "dev" / "answers.tsv")
+    rows = gold["4"].rows
+    renamed = Grid("4", gold["4"].steps, (Row("petrol", rows[0].steps), *rows[1:]))
+    with pytest.raises(KoalaError, match=r"process 4: entity 'bacteria' is missing.*'petrol'"):
+        score_document({**gold, "4": renamed}, gold)
+    with pytest.raises(KoalaError, match="process 4 is missing"):
+        score_document({id: grid for id, grid in gold.items() if id != "4"}, gold)
+    with pytest.raises(KoalaError, match="process 4 is not in the gold"):
+        score_document(gold, {id: grid for id, grid in gold.items() if id != "4"})
+
+
+def test_nothing_at_all_is_refused():
+    with pytest.raises(KoalaError, match="no gold process"):
+        score_document({}, {})
