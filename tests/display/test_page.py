@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from koala.display import render, render_page
-from koala.display.terminal import clean
+from koala.display.marks import clean
 from koala.grid import Cell, Grid, Row
 from koala.states import Action
 
@@ -163,7 +163,7 @@ def test_hostile_text_is_shown_as_text():
     tree = parse(grid, grid, title=HOSTILE)
     assert tree.find("script") == tree.find("img") == []
     assert tree.find("title")[0].text() == tree.find("h1")[0].text() == HOSTILE
-    assert tree.find("h2")[0].text() == f"Procedure {HOSTILE}"
+    assert tree.find("h2")[0].text() == HOSTILE
     # A semicolon parts aliases, so a name may be spaced anew.
     assert words(tree.find("tbody")[0].find("th")[0]).replace("; ", ";") == f"name {HOSTILE}"
     (start, cell), _ = cells_of(tree)

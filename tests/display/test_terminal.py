@@ -8,7 +8,8 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from koala.display import build_table, render
-from koala.display.terminal import build_layout, clean
+from koala.display.marks import clean
+from koala.display.terminal import build_layout
 from koala.errors import KoalaError
 from koala.grid import Cell, Grid, Row
 from koala.states import Action

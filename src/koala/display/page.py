@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from types import MappingProxyType
 
-from koala.display.terminal import (
+from koala.display.marks import (
     SYMBOLS,
     WORDS,
     Kind,
@@ -19,6 +19,7 @@ from koala.display.terminal import (
     kind_of,
     name_of,
     place_of,
+    title_of,
 )
 from koala.grid import Cell, Grid, Row
 from koala.states import ABSENT, UNKNOWN
@@ -94,7 +95,7 @@ def _sizes(grid: Grid) -> str:
 
 def _render_contents(grids: Sequence[Grid]) -> str:
     items = [
-        f'<li><a href="#grid-{number}">Procedure {_escape(grid.id)}</a> '
+        f'<li><a href="#grid-{number}">{html.escape(title_of(grid))}</a> '
         f'<span class="quiet">{_sizes(grid)}</span></li>'
         for number, grid in enumerate(grids, 1)
     ]
@@ -121,7 +122,7 @@ def _render_section(grid: Grid, number: int) -> str:
     problems = [f'<p class="problem">! {_escape(text)}</p>' for text in find_problems(grid)]
     parts = [
         f'<section id="{key}" aria-labelledby="{key}-title">',
-        f'<h2 id="{key}-title">Procedure {_escape(grid.id)}</h2>',
+        f'<h2 id="{key}-title">{html.escape(title_of(grid))}</h2>',
         _render_grid(grid, key) if grid.rows else '<p class="quiet">No entities.</p>',
         *problems,
         _render_sentences(grid, key) if grid.steps else "",
