@@ -39,7 +39,7 @@ def test_an_empty_text_is_refused(text):
         split_steps(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=80))
 def test_any_text_is_split_or_refused_and_offsets_hold(text):
     try:
