@@ -135,3 +135,11 @@ def _shorten(line: str, width: int = 60) -> str:
 def _name_of(value: object) -> str:
     names = {list: "a list", str: "a string", type(None): "null", bool: "true or false"}
     return names.get(type(value), "a number")
+
+
+def find_cache() -> Path:
+    """Give the folder for what can be made or fetched again: KOALA_CACHE, or the user's cache."""
+    if os.environ.get("KOALA_CACHE"):
+        return Path(os.environ["KOALA_CACHE"])
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "koala"

@@ -116,9 +116,12 @@ def stem_content(text: str) -> tuple[str, ...]:
     >>> stem_content("require_sunlight to grow")
     ('requir', 'sunlight', 'grow')
     """
-    stops = _load_stop_words()
-    words = _WORD.findall(text.lower())
-    return tuple(stem(word) for word in words if word not in stops)
+    return tuple(stem(word) for word in _WORD.findall(text.lower()) if is_content(word))
+
+
+def is_content(word: str) -> bool:
+    """Tell whether a word says something on its own: no stop word, no punctuation."""
+    return word.lower() not in _load_stop_words() and bool(_WORD.match(word))
 
 
 @lru_cache(maxsize=1 << 18)

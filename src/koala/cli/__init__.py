@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import koala
-from koala.cli import data, evaluate, show
+from koala.cli import data, encoders, evaluate, show
 from koala.errors import KoalaError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("show", epilog=show.EXAMPLE)(show.show_cli)
 app.add_typer(data.app, name="data")
+app.add_typer(encoders.app, name="encoders")
 
 
 def _print_version(wanted: bool) -> None:

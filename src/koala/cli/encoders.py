@@ -1,0 +1,48 @@
+"""`koala encoders`: public encoder weights."""
+
+from typing import Annotated
+
+import typer
+
+from koala.cli.output import show, write_json
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Public encoder weights, for training.",
+    rich_markup_mode="rich",
+    epilog="Example: koala encoders fetch minilm",
+)
+
+
+@app.command("list", epilog="Example: koala encoders list --json")
+def list_cli(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the encoders that can be fetched."""
+    from rich.table import Table
+
+    from koala.encoders.weights import SOURCES, is_fetched
+
+    if as_json:
+        write_json(
+            [
+                {"name": s.name, "fetched": is_fetched(s.name), "description": s.description}
+                for s in SOURCES.values()
+            ]
+        )
+        return
+    table = Table()
+    for name in ("name", "fetched", "what"):
+        table.add_column(name)
+    for source in SOURCES.values():
+        table.add_row(source.name, "yes" if is_fetched(source.name) else "no", source.description)
+    show(table)
+
+
+@app.command("fetch", epilog="Example: koala encoders fetch mpnet")
+def fetch_cli(name: Annotated[str, typer.Argument(help="minilm or mpnet.")]) -> None:
+    """Fetch public weights into the cache and verify their checksum."""
+    from koala.encoders.weights import fetch_weights
+
+    folder = fetch_weights(name, tell=lambda line: typer.echo(line, err=True))
+    typer.echo(folder)

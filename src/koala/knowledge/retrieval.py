@@ -1,0 +1,196 @@
+"""The right ten triples for an entity in a procedure: Algorithm 1 of the paper.
+
+The entity's one-hop subgraph is split in two. *Exact*: the neighbour concept is named in prompt or
+text. *Fuzzy*: all others, by the best cosine of the neighbour, in the triple's sentence, with a
+content word of the text, in its context. Exact ones come first, by weight, then fuzzy ones.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koala.document import Entity, Procedure
+from koala.encoders import Encoder
+from koala.errors import KoalaError
+from koala.knowledge.store import Neighbour, Store
+from koala.knowledge.triple import Triple
+from koala.knowledge.vectors import NeighbourVectors
+from koala.text import is_content, stem, stem_content
+
+N_TRIPLES = 10
+"""N_K of the paper (section 4.3.1)."""
+
+LEAST_OVERLAP = 0.5
+LEAST_WEIGHT = 1.0
+"""An exact match needs at least this share of the neighbour's words, and this weight."""
+
+Progress = Callable[[int, int], None]
+
+
+class Match(StrEnum):
+    """How a triple was found."""
+
+    EXACT = "exact"
+    FUZZY = "fuzzy"
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A triple, how it was found, and the number it was ranked by: its weight or its cosine."""
+
+    triple: Triple
+    match: Match
+    score: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Give plain values, the pseudo-sentence too."""
+        triple = self.triple
+        return {
+            "head": triple.head,
+            "relation": triple.relation,
+            "tail": triple.tail,
+            "weight": triple.weight,
+            "is_estimate": triple.is_estimate,
+            "match": self.match.value,
+            "score": round(self.score, 4),
+            "sentence": triple.sentence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """An entity in a procedure with its subgraph, split."""
+
+    procedure: int
+    stems: frozenset[str]
+    exact: tuple[Retrieved, ...]
+    others: tuple[Neighbour, ...]
+
+
+class Retriever:
+    """Retrieves triples for many procedures at once; each distinct triple is encoded once."""
+
+    def __init__(
+        self,
+        store: Store,
+        encoder: Encoder,
+        *,
+        vectors: NeighbourVectors | None = None,
+        n_triples: int = N_TRIPLES,
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._vectors = vectors or NeighbourVectors(encoder)
+        self._n_triples = n_triples
+
+    def retrieve(
+        self, procedures: Sequence[Procedure], *, progress: Progress | None = None
+    ) -> list[tuple[tuple[Retrieved, ...], ...]]:
+        """Retrieve for every entity of every annotated procedure, best first."""
+        if any(not step.words for procedure in procedures for step in procedure.steps if step.text):
+            raise KoalaError("Annotate procedures before retrieving knowledge for them.")
+        queries = [
+            [self._build_query(number, procedure, entity) for entity in procedure.entities]
+            for number, procedure in enumerate(procedures)
+        ]
+        open_queries = [
+            query for group in queries for query in group if len(query.exact) < self._n_triples
+        ]
+        fuzzy = self._rank_fuzzy(procedures, open_queries, progress)
+        return [
+            tuple((*query.exact, *fuzzy.get(id(query), ()))[: self._n_triples] for query in group)
+            for group in queries
+        ]
+
+    def _build_query(self, number: int, procedure: Procedure, entity: Entity) -> _Query:
+        aliases = [stem_content(alias) or _stem_all(alias) for alias in entity.aliases]
+        own = frozenset(stem for stems in aliases for stem in stems)
+        named = _stems_of_text(procedure) - own
+        exact, others = [], []
+        for neighbour in self._store.about(aliases):
+            if is_exact(neighbour, named):
+                triple = neighbour.triple
+                exact.append(Retrieved(triple, Match.EXACT, triple.weight))
+            else:
+                others.append(neighbour)
+        return _Query(number, own, tuple(sorted(exact, key=_exact_order)), tuple(others))
+
+    def _rank_fuzzy(
+        self, procedures: Sequence[Procedure], queries: Sequence[_Query], progress: Progress | None
+    ) -> dict[int, tuple[Retrieved, ...]]:
+        distinct = {(n.triple, n.side): None for query in queries for n in query.others}
+        vectors = self._vectors.get(list(distinct), progress=progress)
+        numbers = sorted({query.procedure for query in queries if query.others})
+        texts = dict(zip(numbers, self._encode_texts([procedures[n] for n in numbers]), strict=True))
+        ranked = {}
+        for query in queries:
+            if not query.others:
+                continue
+            stems, words = texts[query.procedure]
+            # The entity itself is no evidence for its neighbours.
+            words = words[[stem not in query.stems for stem in stems]]
+            table = np.stack([vectors[n.triple, n.side] for n in query.others])
+            scores = best_cosine(table, words)
+            found = (
+                Retrieved(n.triple, Match.FUZZY, float(score))
+                for n, score in zip(query.others, scores, strict=True)
+            )
+            ranked[id(query)] = tuple(sorted(found, key=_fuzzy_order))
+        return ranked
+
+    def _encode_texts(
+        self, procedures: Sequence[Procedure]
+    ) -> list[tuple[list[str], NDArray[np.float32]]]:
+        """Give stem and vector of every content word, each text encoded in one piece."""
+        texts = [[w.text for step in p.steps for w in step.words] for p in procedures]
+        encoded = []
+        for words, vectors in zip(texts, self._encoder.encode(texts), strict=True):
+            kept = [i for i, word in enumerate(words) if is_content(word)]
+            encoded.append(([stem(words[i].lower()) for i in kept], vectors[kept]))
+        return encoded
+
+
+def is_exact(neighbour: Neighbour, named: frozenset[str]) -> bool:
+    """Tell whether at least half of the neighbour's words are named; light triples are not exact."""
+    if neighbour.triple.weight < LEAST_WEIGHT or not neighbour.stems:
+        return False
+    found = sum(1 for stem in neighbour.stems if stem in named)
+    return found / len(neighbour.stems) >= LEAST_OVERLAP
+
+
+def best_cosine(neighbours: NDArray[np.float32], words: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Give for each neighbour (n, width) the highest cosine with any word (words, width)."""
+    if not len(words):
+        return np.zeros(len(neighbours), dtype=np.float32)
+    cosines: NDArray[np.float32] = _unit(neighbours) @ _unit(words).T
+    return np.asarray(cosines.max(axis=1), dtype=np.float32)
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
+
+
+def _exact_order(found: Retrieved) -> tuple[object, ...]:
+    triple = found.triple
+    is_vague = triple.relation == "RelatedTo"
+    return (-triple.weight, is_vague, triple.head, triple.relation, triple.tail)
+
+
+def _fuzzy_order(found: Retrieved) -> tuple[object, ...]:
+    triple = found.triple
+    # Rounded, so that the last bits of a sum do not decide.
+    return (-round(found.score, 4), -triple.weight, triple.head, triple.relation, triple.tail)
+
+
+def _stems_of_text(procedure: Procedure) -> frozenset[str]:
+    parts = [procedure.prompt, *(step.text for step in procedure.steps)]
+    return frozenset(stem for part in parts for stem in stem_content(part))
+
+
+def _stem_all(name: str) -> tuple[str, ...]:
+    """Stem a name of stop words alone: "top" of the list is still an entity."""
+    return tuple(stem(word) for word in name.lower().split())
