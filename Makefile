@@ -29,11 +29,12 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "koala needs Python 3.11 or newer, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
 
-# The stamps are made anew when pyproject.toml changes; `dev` holds `base`.
+# The stamps are made anew when pyproject.toml changes. `track` needs no torch; the tests try the
+# training rooms, too.
 $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,train]'
 	touch $@ $(VENV)/.base

@@ -22,8 +22,10 @@ settings.load_profile("koala")
 def data() -> Path:
     """Give the folder of the real data, or skip the test where there is none."""
     folder = os.environ.get("KOALA_DATA")
-    if not folder or not Path(folder).is_dir():
+    if not folder:
         pytest.skip("needs the real data: set KOALA_DATA to its folder")
+    if not Path(folder).is_dir():
+        pytest.fail(f"KOALA_DATA is {folder}, which is no folder")
     return Path(folder)
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from koala.corpora import read_corpus
 from koala.corpora.coverage import measure_coverage
 from koala.corpora.propara import read_released
 from koala.document import Entity, Procedure, Span, Step, annotate, split_aliases
@@ -88,3 +89,17 @@ def test_candidates_reach_the_recall_of_the_paper_without_flooding(propara):
     assert coverage.place_recall >= 0.87
     assert coverage.cell_recall >= 0.87
     assert coverage.candidates_per_procedure < 20
+
+
+def test_no_candidate_is_a_mark_of_the_grid(data):
+    examples = [
+        *read_corpus(data / "propara").splits["train"],
+        *read_corpus(data / "recipes").splits["dev"],
+    ]
+    for procedure in annotate([example.procedure for example in examples]):
+        assert all(any(map(str.isalnum, c.name)) for c in procedure.candidates)
+
+
+def test_a_name_without_words_is_nowhere():
+    (procedure,) = annotate([Procedure("1", (Step("Rain falls."),), (Entity(" "),))])
+    assert procedure.entities[0].mentions == ()

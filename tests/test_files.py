@@ -1,9 +1,19 @@
+import os
 import stat
+import threading
 
 import pytest
 
-from koala.errors import FileError
-from koala.files import read_int, read_jsonl, read_text, read_tsv, write_text
+from koala.errors import FileError, KoalaError
+from koala.files import (
+    parse_json,
+    read_csv,
+    read_int,
+    read_jsonl,
+    read_text,
+    read_tsv,
+    write_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +56,7 @@ def test_lines_that_are_no_objects(tmp_path, line):
         list(read_jsonl(tmp_path / "f"))
 
 
-@pytest.mark.parametrize("cell", ["0", "-1", "1.5", "x", "", "1_0", "²"])
+@pytest.mark.parametrize("cell", ["0", "-1", "1.5", "x", "", "1_0", "²", "9" * 5000, "99999999999"])
 def test_numbers_that_are_none(cell):
     with pytest.raises(FileError, match="whole number from 1"):
         read_int(cell, "the step", path="f", line=1)
@@ -55,10 +65,11 @@ def test_numbers_that_are_none(cell):
 def test_writing_replaces_and_leaves_nothing_else(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
+    path.chmod(0o644)
     write_text(path, "new")
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
-    assert stat.S_IMODE(path.stat().st_mode) & 0o400
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 def test_a_failed_write_keeps_what_was_there(tmp_path):
@@ -73,3 +84,54 @@ def test_a_failed_write_keeps_what_was_there(tmp_path):
 def test_writing_into_a_missing_folder_is_refused(tmp_path):
     with pytest.raises(FileError, match="cannot be written"):
         write_text(tmp_path / "no" / "out.txt", "x")
+
+
+def test_a_new_file_has_the_mode_of_any_new_file(tmp_path):
+    (tmp_path / "plain").touch()
+    write_text(tmp_path / "ours", "x")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_link_stays_a_link_and_a_private_file_private(tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+
+
+def test_a_pipe_is_written_to_and_read_once_never_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found: list[str] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "through")
+    reader.join(10)
+    assert found == ["through"]
+    assert pipe.is_fifo()
+    writer = threading.Thread(target=pipe.write_text, args=("again",))
+    writer.start()
+    assert read_text(pipe) == read_text(pipe) == "again"
+    writer.join(10)
+
+
+def test_an_empty_name_and_a_folder_are_refused(tmp_path):
+    with pytest.raises(KoalaError, match="empty"):
+        write_text("", "x")
+    with pytest.raises(FileError, match="cannot be written"):
+        write_text(tmp_path, "x")
+
+
+def test_a_line_end_inside_a_csv_cell_is_kept(tmp_path):
+    (tmp_path / "f.csv").write_text('a,"b\nc"\n')
+    assert [row for _, row in read_csv(tmp_path / "f.csv")] == [["a", "b\nc"]]
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 200_000, "9" * 5000, '"\\ud800"'])
+def test_json_of_any_kind_is_read_or_refused(text):
+    with pytest.raises(KoalaError, match="Not JSON"):
+        parse_json(text)

@@ -118,6 +118,22 @@ def test_a_row_that_contradicts_itself_says_how(propara):
             ' [{"action": "FLY", "before": "a", "after": "b"}]}]}',
             "'FLY' is unknown",
         ),
+        (
+            '{"id": "1", "steps": ["a"], "entities": [{"name": "x", "steps":'
+            ' [{"action": "CREATE", "before": "-", "after": "-"}]}]}',
+            "with CREATE, before is - and after is a place",
+        ),
+        (
+            '{"id": "1", "steps": ["a"], "entities": [{"name": "x", "steps":'
+            ' [{"step": 2, "action": "NONE", "before": "-", "after": "-"}]}]}',
+            "step 2 came where 1 belongs",
+        ),
+        (
+            '{"id": "1", "steps": ["a"], "entities": [{"name": "x", "initial": "b", "steps":'
+            ' [{"action": "NONE", "before": "-", "after": "-"}]}]}',
+            "initial is 'b'",
+        ),
+        ('{"id": "1", "steps": [], "entities": [{"name": " ", "steps": []}]}', "name is empty"),
     ],
 )
 def test_broken_json_is_refused(text, problem):

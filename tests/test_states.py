@@ -113,6 +113,13 @@ def test_illegal_tags_are_found_and_refused():
         locations_from_tags([Tag.E, Tag.E], ["a", "a"])
 
 
+def test_an_entity_that_exists_needs_a_place():
+    with pytest.raises(KoalaError, match="Position 1"):
+        locations_from_tags([Tag.C, Tag.E], ["-", "-", "x"])
+    with pytest.raises(KoalaError, match="Position 0"):
+        locations_from_tags([Tag.E], ["-", "x"])
+
+
 @pytest.mark.parametrize(
     ("actions", "exists"),
     [

@@ -144,7 +144,9 @@ def _holds(outer: Span, inner: Span) -> bool:
 def find_mentions(name: Sequence[Word], steps: Sequence[Step]) -> list[Span]:
     """Find a name in the steps; words match by form or lemma, in any case."""
     wanted = [_forms(word) for word in name]
-    spans = []
+    spans: list[Span] = []
+    if not wanted:
+        return spans
     for number, step in enumerate(steps):
         have = [_forms(word) for word in step.words]
         for start in range(len(have) - len(wanted) + 1):
@@ -200,7 +202,13 @@ def _candidate_spans(words: Sequence[Word]) -> list[tuple[int, int]]:
         joined = _joined_start(words, start)
         if joined is not None:
             spans.add((joined, last + 1))
-    return sorted(spans, key=lambda span: (span[0], -span[1]))
+    # A hyphen or a percent sign may be tagged as a noun; `-` and `?` would be more than a place.
+    named = [s for s in spans if _is_named(words[s[0]]) and _is_named(words[s[1] - 1])]
+    return sorted(named, key=lambda span: (span[0], -span[1]))
+
+
+def _is_named(word: Word) -> bool:
+    return any(letter.isalnum() for letter in word.text)
 
 
 def _may_modify(words: Sequence[Word], index: int) -> bool:

@@ -1,6 +1,7 @@
 """Files in and out: one way to read text, TSV, CSV and JSON lines, one way to write."""
 
 import csv
+import io
 import json
 import os
 import sys
@@ -10,14 +11,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 
 
 def read_text(path: str | Path) -> str:
     """Read a UTF-8 file, `-` is stdin; a byte-order mark and Windows line ends are removed."""
     path = Path(path)
     try:
-        raw = _read_stdin() if str(path) == "-" else path.read_bytes()
+        if str(path) == "-":
+            raw = _read_stdin()
+        else:
+            # A pipe can be read only once, and what a file is shows only after a look.
+            raw = path.read_bytes() if path.is_file() else _read_once(path)
     except FileNotFoundError:
         raise FileError(path, "no such file. Check the path.") from None
     except IsADirectoryError:
@@ -39,8 +44,14 @@ def read_text(path: str | Path) -> str:
 
 @lru_cache(maxsize=1)
 def _read_stdin() -> bytes:
-    """Read stdin once: it cannot be read again, and what a file is shows only after a look."""
+    if sys.stdin is None:
+        raise KoalaError("stdin is closed; give a file or pipe something in.")
     return sys.stdin.buffer.read()
+
+
+@lru_cache(maxsize=8)
+def _read_once(path: Path) -> bytes:
+    return path.read_bytes()
 
 
 def read_lines(path: str | Path) -> list[tuple[int, str]]:
@@ -70,7 +81,7 @@ def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     text = read_text(path)
     if not text.strip():
         raise FileError(path, "this file is empty.")
-    reader = csv.reader(text.split("\n"), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for row in reader:
             yield reader.line_num, row
@@ -83,40 +94,68 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Give line number and object of every line that is not blank."""
     for number, line in read_lines(path):
         try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            problem = f"not JSON ({error.msg}, column {error.colno}): {_shorten(line)}"
-            raise FileError(path, problem, line=number) from None
+            value = parse_json(line)
+        except KoalaError as error:
+            raise FileError(path, f"{error} {_shorten(line)}", line=number) from None
         if not isinstance(value, dict):
             problem = f"a JSON object was expected, {_name_of(value)} came: {_shorten(line)}"
             raise FileError(path, problem, line=number)
         yield number, value
 
 
-def read_int(cell: str, what: str, *, path: str | Path, line: int, least: int = 1) -> int:
-    """Read a whole number from a cell."""
+def parse_json(text: str) -> Any:  # noqa: ANN401
+    """Parse JSON; whatever is wrong with it is a KoalaError."""
+    try:
+        value = json.loads(text)
+        text.encode()
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise KoalaError(f"Not JSON ({error.msg}, line {error.lineno}).") from None
+    except UnicodeEncodeError:
+        raise KoalaError(
+            "Not JSON that can be written again (half a character, \\ud800)."
+        ) from None
+    except RecursionError:
+        raise KoalaError("Not JSON that can be read (nested too deeply).") from None
+    except ValueError as error:
+        raise KoalaError(f"Not JSON that can be read ({error}).") from None
+    return value
+
+
+def read_int(cell: str, what: str, *, path: str | Path, line: int, most: int = 10_000) -> int:
+    """Read a whole number from 1 from a cell."""
     # Not int() alone: it takes "1_0" and "²"-like forms that no other reader of these files does.
-    if cell.strip().isascii() and cell.strip().isdigit() and int(cell) >= least:
-        return int(cell)
-    problem = f"{what} is {cell!r}; a whole number from {least} was expected."
+    digits = cell.strip()
+    if digits.isascii() and digits.isdigit() and len(digits) < 10 and 1 <= int(digits) <= most:
+        return int(digits)
+    problem = f"{what} is {_shorten(cell)}; a whole number from 1 to {most} was expected."
     raise FileError(path, problem, line=line)
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write to a temporary file beside the target and rename it: all of it arrives or nothing."""
-    path = Path(path)
+    if not str(path):
+        raise KoalaError("The name of the file to write is empty.")
+    # A link stays a link: what it points to is replaced.
+    target = Path(path).resolve()
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if target.exists() and not target.is_file():
+            # A device or a pipe is written to, never replaced; a folder is refused by the system.
+            target.write_text(text, encoding="utf-8", newline="\n")
+            return
+        _replace(target, text)
     except OSError as error:
         raise FileError(path, f"cannot be written ({error.strerror}).") from None
+
+
+def _replace(target: Path, text: str) -> None:
+    mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise FileError(path, f"cannot be written ({error.strerror}).") from None
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -143,3 +182,11 @@ def find_cache() -> Path:
         return Path(os.environ["KOALA_CACHE"])
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "koala"
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether a folder is there; a name the system cannot even look up is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from koala.document import split_aliases
 from koala.errors import KoalaError
+from koala.files import parse_json
 from koala.states import (
     ABSENT,
     UNKNOWN,
@@ -42,6 +43,26 @@ class Cell:
     def exists(self) -> bool:
         """Whether the entity exists after the step."""
         return self.after != ABSENT
+
+    @property
+    def problem(self) -> str | None:
+        """Say how the cell contradicts itself, if it does; a MOVE may stay where it is."""
+        before_exists, after_exists = self.before != ABSENT, self.after != ABSENT
+        match self.action:
+            case Action.NONE:
+                is_fine, rule = self.before == self.after, "before and after are the same"
+            case Action.CREATE:
+                is_fine = not before_exists and after_exists
+                rule = "before is - and after is a place or ?"
+            case Action.MOVE:
+                is_fine = before_exists and after_exists
+                rule = "before and after are places or ?"
+            case Action.DESTROY:
+                is_fine = before_exists and not after_exists
+                rule = "before is a place or ? and after is -"
+        if is_fine and (self.action == Action.NONE or (self.before and self.after)):
+            return None
+        return f"{self.action} from {self.before!r} to {self.after!r}; with {self.action}, {rule}."
 
 
 EMPTY = Cell(Action.NONE, UNKNOWN, UNKNOWN)
@@ -193,9 +214,7 @@ class Grid:
         steps = _get(value, "steps", list)
         rows = []
         for entity in _get(value, "entities", list):
-            name = _get(entity, "name", str)
-            cells = [_cell_from_dict(step) for step in _get(entity, "steps", list)]
-            rows.append(Row(name, tuple(cells)))
+            rows.append(_row_from_dict(entity))
         if not all(isinstance(step, str) for step in steps):
             raise KoalaError('"steps" must be a list of strings.')
         signature = value.get("signature")
@@ -206,11 +225,22 @@ class Grid:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Build a grid from JSON text."""
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise KoalaError(f"Not JSON ({error.msg}, line {error.lineno}).") from None
-        return cls.from_dict(value)
+        return cls.from_dict(parse_json(text))
+
+
+def _row_from_dict(entity: object) -> Row:
+    name = _get(entity, "name", str)
+    if not name.strip():
+        raise KoalaError("An entity's name is empty.")
+    steps = _get(entity, "steps", list)
+    for number, step in enumerate(steps, 1):
+        if isinstance(step, Mapping) and step.get("step", number) != number:
+            raise KoalaError(f"Entity {name!r}: step {step['step']!r} came where {number} belongs.")
+    row = Row(name, tuple(_cell_from_dict(step) for step in steps))
+    initial = entity.get("initial", row.initial) if isinstance(entity, Mapping) else row.initial
+    if initial != row.initial:
+        raise KoalaError(f"Entity {name!r}: initial is {initial!r}, step 1 starts {row.initial!r}.")
+    return row
 
 
 def _cell_from_dict(step: object) -> Cell:
@@ -219,9 +249,12 @@ def _cell_from_dict(step: object) -> Cell:
         known = ", ".join(Action)
         raise KoalaError(f"Action {action!r} is unknown; expected one of {known}.")
     confidence = step.get("confidence") if isinstance(step, Mapping) else None
-    if confidence is not None and not isinstance(confidence, (int, float)):
+    if confidence is not None and type(confidence) not in (int, float):
         raise KoalaError(f'"confidence" must be a number, {confidence!r} came.')
-    return Cell(Action(action), _get(step, "before", str), _get(step, "after", str), confidence)
+    cell = Cell(Action(action), _get(step, "before", str), _get(step, "after", str), confidence)
+    if cell.problem:
+        raise KoalaError(cell.problem)
+    return cell
 
 
 def _get(value: object, key: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401

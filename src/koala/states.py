@@ -150,10 +150,16 @@ def locations_from_tags(tags: Sequence[Tag], places: Sequence[str]) -> tuple[str
     if illegal is not None:
         before = tags[illegal - 1].value if illegal else "the start"
         raise KoalaError(f"Step {illegal + 1}: {tags[illegal].value} cannot follow {before}.")
-    row = [places[0] if tags and tags[0] in _EXISTS_BEFORE else ABSENT]
-    for tag, place in zip(tags, places[1:], strict=True):
+    row = [_place(places, 0) if tags and tags[0] in _EXISTS_BEFORE else ABSENT]
+    for step, tag in enumerate(tags, 1):
         if tag in (Tag.C, Tag.M):
-            row.append(place)
+            row.append(_place(places, step))
         else:
             row.append(row[-1] if tag in _EXISTS_AFTER else ABSENT)
     return tuple(row)
+
+
+def _place(places: Sequence[str], position: int) -> str:
+    if places[position] == ABSENT:
+        raise KoalaError(f"Position {position}: the entity exists there, its place cannot be -.")
+    return places[position]

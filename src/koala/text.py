@@ -146,7 +146,15 @@ def _load_stop_words() -> frozenset[str]:
 
 def analyze(texts: Iterable[str]) -> list[Analysis]:
     """Tag texts, many at once."""
-    return [_analysis_of(doc) for doc in load_tagger().pipe(texts)]
+    tagger = load_tagger()
+    texts = list(texts)
+    longest = max(map(len, texts), default=0)
+    if longest > tagger.max_length:
+        raise KoalaError(
+            f"A step of {longest:,} characters came; at most {tagger.max_length:,} can be read. "
+            "Give one step per line."
+        )
+    return [_analysis_of(doc) for doc in tagger.pipe(texts)]
 
 
 @lru_cache(maxsize=1)

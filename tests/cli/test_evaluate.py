@@ -55,6 +55,23 @@ def test_compare(koala, meet, dev, propara):
     assert "they differ" in koala(*words).stdout
 
 
+def test_a_partial_other_file_is_named(koala, meet, dev, tmp_path):
+    other = tmp_path / "other.tsv"
+    other.write_text(ROW)
+    done = koala("evaluate", meet / "predictions.tsv", "--gold", dev, "--compare", other)
+    assert done.returncode == 2
+    assert "--compare: The predictions do not fit" in done.stderr
+
+
+def test_a_pipe_is_as_good_as_a_file(meet, dev):
+    import subprocess
+    import sys
+
+    script = f"{sys.executable} -m koala evaluate <(cat {meet}/predictions.tsv) --gold {dev} --json"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert json.loads(done.stdout)["document"]["overall"]["f1"] == 0.741
+
+
 def test_predictions_from_stdin(koala, meet, dev):
     raw = (meet / "predictions.tsv").read_bytes()
     done = koala("evaluate", "-", "--gold", dev, "--json", stdin=raw)
@@ -95,7 +112,7 @@ def test_koalas_own_grids_are_scored_like_the_leaderboards(koala, meet, dev, tmp
         (b"4\t1\tgas\tNONE\t-\t-\n", "entity 'oil' is missing"),
         (b"4\t1\toil\tNONE\t-\t-\n4\t2\toil\tNONE\t-\t-\n", "step 2 is past the last"),
         (b'{"id": "4"}\n', "line 1"),
-        (b'{"broken\n', "not JSON"),
+        (b'{"broken\n', "Not JSON"),
         (b"paragraph\tstep\tparticipant\taction\tbefore\tafter\n" + ROW.encode(), "'step'"),
     ],
 )

@@ -42,9 +42,24 @@ def test_csv_of_several_grids_has_one_header(koala, propara):
     assert len(lines) == 1 + 1204
 
 
+def test_entities_of_one_name_stay_apart(koala, propara):
+    answers = propara / "leaderboard" / "train" / "answers.tsv"
+    out = koala("show", answers, "--format", "tsv", "--id", "1151").stdout
+    assert sorted(out.splitlines()) == sorted(
+        line for line in answers.read_text().splitlines() if line.startswith("1151\t")
+    )
+
+
+def test_stdout_is_utf8_whatever_it_is_called(koala, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    assert "→" in koala("show").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
+        (("--sentences", "none.tsv"), "none was given"),
+        (("-o", "/"), "cannot be written"),
         (("--id", "nothing"), "It has: How a coffee maker brews"),
         (("none.tsv",), "no such file"),
         (("--format", "pdf"), "pdf"),

@@ -54,9 +54,22 @@ def test_gold_grids_come_back(tmp_path_factory, grid):
         ({"text": "A.", "entities": [""]}, "empty"),
         ({"text": "A.", "entities": [{"name": "x"}]}, "'steps' is missing"),
         ({"text": "A.", "prompt": 1}, "prompt"),
+        ({"text": "A.", "id": "1"}, "twice"),
+        ({"text": "A.", "id": None}, '"id" must be'),
+        ({"text": "A.", "id": [1]}, '"id" must be'),
     ],
 )
 def test_bad_lines_are_refused(tmp_path, value, problem):
     with pytest.raises(FileError, match=problem) as caught:
         read(tmp_path, {"text": "Rain falls."}, value)
     assert caught.value.line == 2
+
+
+def test_an_object_or_a_list_over_several_lines_is_taken(tmp_path):
+    path = tmp_path / "p.json"
+    for value in ({"id": "a", "text": "Rain falls."}, [{"id": "a", "text": "Rain falls."}]):
+        path.write_text(json.dumps(value, indent=2))
+        assert [example.procedure.id for example in read_examples(path)] == ["a"]
+    path.write_text("[3]")
+    with pytest.raises(FileError, match="list of objects"):
+        read_examples(path)

@@ -21,7 +21,7 @@ def test_one_vector_a_word(encoder):
 
 
 def test_neighbours_in_the_batch_do_not_matter(encoder):
-    text = "the roots absorb water from the soil".split()
+    text = ["the", "roots", "absorb", "water", "from", "the", "soil"]
     others = [["x"] * n for n in (1, 9, 60)]
     alone = encoder.encode([text])[0]
     together = encoder.encode([*others, text, *others])[3]

@@ -12,7 +12,9 @@ def test_pieces_are_berts():
     assert load_tokenizer().get_vocab_size() == 30522
 
 
-@given(st.lists(st.lists(st.sampled_from(["water", "Photosynthesis", "x" * 300, "."]), max_size=400)))
+@given(
+    st.lists(st.lists(st.sampled_from(["water", "Photosynthesis", "x" * 300, "."]), max_size=400))
+)
 def test_every_word_is_in_one_window_and_no_window_is_too_long(texts):
     windows = split_pieces(texts)
     assert all(len(window.pieces) <= LONGEST + 2 for window in windows)

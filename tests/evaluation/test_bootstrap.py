@@ -1,7 +1,11 @@
+from itertools import product
+
+import numpy as np
 import pytest
 
 from koala.errors import KoalaError
-from koala.evaluation import compare_documents, score_document
+from koala.evaluation import PRF, DocumentScores, compare_documents, score_document
+from koala.evaluation.document import QUESTIONS
 
 
 def test_a_system_does_not_differ_from_itself(get_case):
@@ -30,6 +34,34 @@ def test_the_same_seed_gives_the_same_interval(get_case):
     one, other = (score_document(*get_case(name).grids) for name in ("meet", "00"))
     assert compare_documents(one, other, seed=1) == compare_documents(one, other, seed=1)
     assert compare_documents(one, other, seed=1) != compare_documents(one, other, seed=2)
+
+
+def test_the_interval_is_the_middle_of_all_draws():
+    """Truth by enumeration: five procedures have 5^5 draws."""
+    perfect, half = PRF(1.0, 1.0), PRF(0.5, 0.25)
+    scores = []
+    for good in ((0, 1, 2), (3,)):
+        per_process = {
+            str(i): dict.fromkeys(QUESTIONS, perfect if i in good else half) for i in range(5)
+        }
+        scores.append(DocumentScores(per_process, dict.fromkeys(QUESTIONS, half), "", ""))
+    differences = []
+    for draw in product(range(5), repeat=5):
+        f1 = []
+        for good in ((0, 1, 2), (3,)):
+            found = [perfect if i in good else half for i in draw]
+            precision = round(sum(s.precision for s in found) / 5, 3)
+            f1.append(PRF(precision, round(sum(s.recall for s in found) / 5, 3)).f1)
+        differences.append(f1[0] - f1[1])
+    low, high = np.quantile(differences, [0.025, 0.975])
+    comparison = compare_documents(*scores, samples=40_000)
+    assert (comparison.low, comparison.high) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_too_few_processes_tell_nothing(get_case):
+    scores = score_document(*get_case("fixture-2").grids)
+    with pytest.raises(KoalaError, match="5 or more"):
+        compare_documents(scores, scores)
 
 
 def test_other_processes_are_refused(get_case):

@@ -5,6 +5,7 @@ import pytest
 import koala
 from koala.corpora.leaderboard import read_predictions
 from koala.errors import KoalaError
+from koala.evaluation import PRF
 from koala.evaluation.document import score_document
 from koala.evaluation.questions import Conversion, Move, summarize
 from koala.grid import Grid, Row
@@ -79,6 +80,24 @@ def test_the_signature_tells_gold_and_predictions():
     assert one.startswith("propara-document|n:1|gold:")
     assert one.split("|")[2] == two.split("|")[2]
     assert one.split("|")[3] != two.split("|")[3]
+
+
+def test_the_fingerprint_does_not_depend_on_order():
+    rows = (Row.from_locations("a", ["x", "y"]), Row.from_locations("b", ["x", "-"]))
+    one, other = (Grid("1", ("",), order) for order in (rows, rows[::-1]))
+    assert koala.score(one, one).signature == koala.score(other, other).signature
+
+
+def test_scores_of_a_case_computed_by_hand():
+    gold = grid_of(a=["x", "-", "-"], b=["-", "y", "z"], c=["?", "?", "w"])
+    predicted = grid_of(a=["x", "-", "-"], b=["-", "y", "y"], c=["?", "w", "w"])
+    scores = koala.score(predicted, gold)
+    assert scores.questions["inputs"] == PRF(1.0, 1.0)
+    assert scores.questions["outputs"] == PRF(1.0, 1.0)
+    assert scores.questions["conversions"] == PRF(1.0, 1.0)
+    # Gold moves: b at step 2 and c at step 2; predicted: c at step 1. Nothing matches.
+    assert scores.questions["moves"] == PRF(0.0, 0.0)
+    assert scores.overall == PRF(0.75, 0.75)
 
 
 def test_entities_of_other_names_are_refused_and_named(propara):

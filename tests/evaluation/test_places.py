@@ -32,6 +32,7 @@ def test_alternatives_and_conjunctions():
         ("plants", "plant cell", True),
         ("plant cell wall", "plant cell", False),
         ("cell plant", "plant cell", False),
+        (" ", "sea", False),
     ],
 )
 def test_inside(inner, outer, inside):

@@ -46,9 +46,18 @@ def test_dev_against_itself_and_against_nothing(data):
         for id, g in gold.items()
     }
     scores = score_recipes(none, gold)
-    assert (scores.correct, scores.predicted, scores.score.recall) == (0, 0, 0.0)
+    assert (scores.correct, scores.predicted, scores.gold > 0) == (0, 0, True)
+    assert (scores.score.precision, scores.score.recall, scores.score.f1) == (1.0, 0.0, 0.0)
 
 
 def test_other_ingredients_are_refused():
     with pytest.raises(KoalaError, match="'salt'"):
         score_recipes({"1": grid_of(("flour", ["-", "a"]))}, {"1": grid_of(("salt", ["-", "a"]))})
+
+
+def test_incomplete_predictions_are_refused():
+    gold = {"1": grid_of(("flour", ["-", "a", "b"]), ("flour", ["-", "-", "c"]))}
+    with pytest.raises(KoalaError, match="more or less often"):
+        score_recipes({"1": grid_of(("flour", ["-", "a", "b"]))}, gold)
+    with pytest.raises(KoalaError, match="1 steps came, 2"):
+        score_recipes({"1": grid_of(("flour", ["-", "a"]), ("flour", ["-", "-"]))}, gold)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from koala.corpora.leaderboard import read_leaderboard
 from koala.errors import FileError, KoalaError
-from koala.evaluation.labels import align_name, read_labels
+from koala.evaluation.labels import ProcessLabels, align_name, read_labels
 from koala.evaluation.sentence import score_sentence
 from koala.grid import Grid, Row
 
@@ -73,3 +74,17 @@ def test_labels_past_the_last_step_are_refused(get_case, propara):
     short = {"4": Grid("4", ("",), tuple(Row(r.name, r.steps[:1]) for r in gold["4"].rows))}
     with pytest.raises(KoalaError, match="past the last"):
         score_sentence(short, short, labels)
+
+
+def test_every_gold_grid_of_train_is_perfect_against_itself(propara):
+    train = read_leaderboard(propara / "leaderboard").splits["train"]
+    gold = {example.procedure.id: example.gold for example in train}
+    assert score_sentence(gold, gold).macro == pytest.approx(100)
+
+
+def test_the_signature_tells_other_labels(get_case, propara):
+    predicted, gold = get_case("meet").grids
+    labels = read_labels(propara / "sentence-labels", gold)
+    fewer = {**labels, "4": ProcessLabels(labels["4"].names, labels["4"].annotators[:1])}
+    one, other = (score_sentence(predicted, gold, some).signature for some in (labels, fewer))
+    assert one != other

@@ -1,5 +1,7 @@
 """The command line: one file a command, each thin over plain functions."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -39,6 +41,10 @@ def _koala(
 
 def main() -> None:
     """Run the command line: 0 is done, 2 is wrong input or a wrong call, 1 is anything else."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Grids, tables and pages are UTF-8, whatever the terminal's encoding is called.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app()
     except KoalaError as error:

@@ -38,7 +38,8 @@ _PAPER = {
 """Table 1 of the KoaLa paper."""
 
 _NOTES = {
-    "propara": "Words are spaCy's tokens, punctuation included.",
+    "propara": "Words are spaCy's tokens, punctuation included. The entities of test come from the "
+    "leaderboard's template.",
     "recipes": "Words are split at spaces: the texts came tokenised. The train split holds 157 "
     "entities more than the paper's 5,932; its filter of rare ones is not published.",
 }

@@ -12,7 +12,7 @@ from koala.errors import KoalaError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from koala.evaluation import DocumentScores, RecipesScores, SentenceScores
+    from koala.evaluation import Comparison, DocumentScores, RecipesScores, SentenceScores
     from koala.grid import Grid
 
 EXAMPLE = "Example: koala evaluate mine.tsv --gold answers.tsv --compare baseline.tsv"
@@ -45,12 +45,13 @@ def evaluate_cli(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Score predictions exactly as the ProPara leaderboard does; Recipes by location changes."""
-    from koala.corpora.formats import Format, detect_format, read_grids
+    from koala.corpora.formats import Format, detect_format, read_any_grids
 
     if str(gold) == "-" or str(compare) == "-":
         raise KoalaError("Only the predictions can come from stdin.")
     format = detect_format(gold)
-    predicted_grids, gold_grids = read_grids(predictions), read_grids(gold)
+    predicted_grids = read_any_grids(predictions, is_scored=True)
+    gold_grids = read_any_grids(gold, is_scored=True)
     if format == Format.RECIPES:
         if level or labels or compare or per_process:
             raise KoalaError("Recipes has one score; --level, --labels, --compare, --per-process "
@@ -60,12 +61,16 @@ def evaluate_cli(
     wanted = level or (Level.BOTH if labels else Level.DOCUMENT)
     if labels and wanted == Level.DOCUMENT:
         raise KoalaError("--labels is for the sentence level; add --level sentence or both.")
+    if (compare or per_process) and wanted == Level.SENTENCE:
+        raise KoalaError(
+            "--compare and --per-process are for the document level; use --level both."
+        )
     report = score_propara(
         predicted_grids,
         gold_grids,
         level=wanted,
         labels=labels,
-        compare=read_grids(compare) if compare else None,
+        compare=read_any_grids(compare, is_scored=True) if compare else None,
     )
     if as_json:
         write_json(report.to_dict())
@@ -79,12 +84,13 @@ class Report:
     def __init__(self) -> None:
         self.document: DocumentScores | None = None
         self.sentence: SentenceScores | None = None
-        self.comparison: dict[str, float] | None = None
+        self.comparison: Comparison | None = None
 
     @property
     def signature(self) -> str:
         """How the numbers were made."""
-        return " ".join(s.signature for s in (self.document, self.sentence) if s is not None)
+        parts = (self.document, self.comparison, self.sentence)
+        return " ".join(part.signature for part in parts if part is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values in the shape of the official scores."""
@@ -94,7 +100,7 @@ class Report:
         if self.sentence:
             value["sentence"] = self.sentence.to_dict()
         if self.comparison:
-            value["compare"] = self.comparison
+            value["compare"] = self.comparison.to_dict()
         return {**value, "signature": self.signature}
 
     def render(self, *, per_process: bool) -> list["RenderableType"]:
@@ -128,9 +134,12 @@ def score_propara(
     report = Report()
     if level != Level.SENTENCE:
         report.document = score_document(predicted, gold)
-    if compare is not None:
-        mine = report.document or score_document(predicted, gold)
-        report.comparison = compare_documents(mine, score_document(compare, gold)).to_dict()
+    if report.document and compare is not None:
+        try:
+            other = score_document(compare, gold)
+        except KoalaError as error:
+            raise KoalaError(f"--compare: {error}") from None
+        report.comparison = compare_documents(report.document, other)
     if level != Level.DOCUMENT:
         found = read_labels(labels, gold) if labels else None
         report.sentence = score_sentence(predicted, gold, found)

@@ -35,7 +35,8 @@ def show(*parts: "RenderableType") -> None:
 
     console = Console()
     for part in parts:
-        console.print(part, markup=False, highlight=False)
+        # A signature is one word: it is never broken, whatever the width.
+        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
 
 
 def show_grids(grids: Sequence["Grid"]) -> None:

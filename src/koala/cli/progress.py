@@ -11,8 +11,13 @@ def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
     Where stderr is no terminal, nothing is drawn.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeRemainingColumn  # fmt: skip
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,  # fmt: skip
+    )
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     console = Console(stderr=True)

@@ -1,12 +1,11 @@
 """Scores as tables a person reads."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from koala.evaluation import PRF, DocumentScores, RecipesScores, SentenceScores
+    from koala.evaluation import PRF, Comparison, DocumentScores, RecipesScores, SentenceScores
 
 _NUMBER: Literal["right"] = "right"
 
@@ -62,14 +61,14 @@ def build_recipes_table(scores: "RecipesScores") -> Table:
     return table
 
 
-def describe_comparison(comparison: Mapping[str, float]) -> str:
+def describe_comparison(comparison: "Comparison") -> str:
     """Say in a sentence how two systems differ."""
-    low, high = comparison["low"], comparison["high"]
+    low, high = comparison.low, comparison.high
     verdict = "they differ" if low > 0 or high < 0 else "no difference is shown"
     return (
-        f"F1 difference {100 * comparison['f1_difference']:+.1f} "
+        f"F1 difference {100 * comparison.f1_difference:+.1f} "
         f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f}, "
-        f"{comparison['samples']:,.0f} paired bootstrap samples): {verdict}."
+        f"{comparison.samples:,} paired bootstrap samples): {verdict}."
     )
 
 

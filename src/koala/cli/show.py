@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.output import show_grids, write
+from koala.errors import KoalaError
 
 if TYPE_CHECKING:
     from koala.grid import Grid
 
-EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 37"
+EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 4"
 
 
 class GridFormat(StrEnum):
@@ -48,20 +49,20 @@ def show_cli(
 
 
 def _read(file: Path | None, sentences: Path | None) -> list["Grid"]:
-    from koala.corpora.formats import read_grids
+    from koala.corpora.formats import read_any_grids
     from koala.corpora.leaderboard import read_sentences
     from koala.examples import read_example
 
     if file is None:
+        if sentences:
+            raise KoalaError("--sentences belongs to a leaderboard file; none was given.")
         return [read_example()]
     texts = read_sentences(sentences) if sentences else None
-    return list(read_grids(file, texts).values())
+    return list(read_any_grids(file, texts).values())
 
 
 def select_grids(grids: Sequence["Grid"], ids: Sequence[str]) -> list["Grid"]:
     """Pick grids by the ids of their procedures."""
-    from koala.errors import KoalaError
-
     known = {grid.id: grid for grid in grids}
     for id in ids:
         if id not in known:

@@ -5,6 +5,7 @@ from pathlib import Path
 from koala.corpora import propara, recipes
 from koala.corpora.corpus import Corpus, Example, Statistics
 from koala.errors import FileError
+from koala.files import is_folder
 
 __all__ = ["Corpus", "Example", "Statistics", "read_corpus"]
 
@@ -12,7 +13,7 @@ __all__ = ["Corpus", "Example", "Statistics", "read_corpus"]
 def read_corpus(folder: str | Path) -> Corpus:
     """Read a corpus from its folder, telling ProPara and Recipes apart by what is inside."""
     path = Path(folder)
-    if not path.is_dir():
+    if not is_folder(path):
         raise FileError(path, "no such folder. Give the folder of a corpus.")
     if propara.is_here(path):
         return propara.read(path)

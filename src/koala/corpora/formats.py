@@ -1,13 +1,14 @@
 """Grids from whatever file they are in: leaderboard TSV, Recipes JSON lines, koala's own."""
 
-import json
 from enum import StrEnum
 from pathlib import Path
 
 from koala.corpora import jsonl, leaderboard, recipes
-from koala.errors import FileError
-from koala.files import read_lines, read_text
+from koala.errors import FileError, KoalaError
+from koala.files import parse_json, read_lines
 from koala.grid import Grid
+
+Sentences = dict[str, tuple[str, ...]]
 
 
 class Format(StrEnum):
@@ -21,32 +22,34 @@ class Format(StrEnum):
 def detect_format(path: str | Path) -> Format:
     """Tell by its first line what a file is."""
     _, line = read_lines(path)[0]
-    if not line.lstrip().startswith("{"):
+    if not line.lstrip().startswith(("{", "[")):
         return Format.LEADERBOARD
     try:
-        value = json.loads(line)
-    except json.JSONDecodeError:
-        return Format.KOALA  # one object over several lines, or broken: its reader will tell
+        value = parse_json(line)
+    except KoalaError:
+        return Format.KOALA  # an object over several lines, or a broken one: its reader will tell
     return Format.RECIPES if "participants" in value else Format.KOALA
 
 
-def read_grids(
-    path: str | Path, sentences: dict[str, tuple[str, ...]] | None = None
+def read_any_grids(
+    path: str | Path, sentences: Sentences | None = None, *, is_scored: bool = False
 ) -> dict[str, Grid]:
-    """Read grids by procedure."""
-    match detect_format(path):
-        case Format.LEADERBOARD:
-            return leaderboard.read_predictions(path, sentences)
-        case Format.RECIPES:
-            examples = recipes.read_examples(path)
-        case Format.KOALA:
-            text = read_text(path)
-            if "\n" in text.strip() and text.lstrip().startswith("{\n"):
-                grid = Grid.from_json(text)
-                return {grid.id: grid}
-            examples = jsonl.read_examples(path)
-    grids = {e.procedure.id: e.gold for e in examples}
-    missing = next((id for id, grid in grids.items() if grid is None), None)
-    if missing is not None:
-        raise FileError(path, f"procedure {missing!r} has no locations: nothing to score or show.")
-    return {id: grid for id, grid in grids.items() if grid is not None}
+    """Read grids by procedure.
+
+    Entities of one name stay apart, unless the grids are to be scored: the official evaluator takes
+    the last row of a name.
+    """
+    format = detect_format(path)
+    if format == Format.LEADERBOARD:
+        read = leaderboard.read_predictions if is_scored else leaderboard.read_grids
+        return read(path, sentences)
+    if sentences is not None:
+        raise KoalaError(f"{path} has its own sentences; --sentences is for leaderboard files.")
+    reader = recipes if format == Format.RECIPES else jsonl
+    grids = {}
+    for example in reader.read_examples(path):
+        if example.gold is None:
+            problem = f"procedure {example.procedure.id!r} has no locations to score or show."
+            raise FileError(path, problem)
+        grids[example.procedure.id] = example.gold
+    return grids

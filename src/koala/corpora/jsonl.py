@@ -1,13 +1,14 @@
 """koala's own JSON lines: procedures with a text or steps, entities with or without a gold row."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from koala.corpora.corpus import Example
 from koala.document import Entity, Procedure, Step, build_entity
 from koala.errors import FileError, KoalaError
-from koala.files import read_jsonl
+from koala.files import parse_json, read_jsonl, read_text
 from koala.grid import Grid
 
 
@@ -17,13 +18,30 @@ def read_examples(path: str | Path) -> list[Example]:
     A line is `{"id", "text" | "steps", "entities"?}`; entities are names, or rows as in the output
     of `koala track --format json`, which are then the gold grid.
     """
-    examples = []
-    for number, value in read_jsonl(path):
+    examples: dict[str, Example] = {}
+    for number, value in _read_objects(path):
         try:
-            examples.append(_read_example(value, number))
+            example = _read_example(value, number)
+            if example.procedure.id in examples:
+                raise KoalaError(f"Procedure {example.procedure.id!r} came twice.")
         except KoalaError as error:
             raise FileError(path, str(error), line=number) from None
-    return examples
+        examples[example.procedure.id] = example
+    return list(examples.values())
+
+
+def _read_objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give every object with its line; one object or a list over several lines is taken, too."""
+    text = read_text(path)
+    try:
+        value = parse_json(text)
+    except KoalaError:
+        yield from read_jsonl(path)
+        return
+    for each in value if isinstance(value, list) else [value]:
+        if not isinstance(each, dict):
+            raise FileError(path, "a JSON object or a list of objects was expected.")
+        yield 1, each
 
 
 def write_examples(examples: Iterable[Example]) -> str:
@@ -32,8 +50,6 @@ def write_examples(examples: Iterable[Example]) -> str:
 
 
 def _write_example(example: Example) -> str:
-    import json
-
     procedure = example.procedure
     value: dict[str, Any]
     if example.gold is not None:
@@ -48,7 +64,10 @@ def _write_example(example: Example) -> str:
 
 
 def _read_example(value: dict[str, Any], number: int) -> Example:
-    id = str(value.get("id", number))
+    id = value.get("id", number)
+    if not isinstance(id, (str, int)) or isinstance(id, bool) or id == "":
+        raise KoalaError(f'"id" must be a string or a number, {id!r} came.')
+    id = str(id)
     prompt = value.get("prompt", "")
     if not isinstance(prompt, str):
         raise KoalaError('"prompt" must be a string.')

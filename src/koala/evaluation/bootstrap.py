@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 from koala.errors import KoalaError
 from koala.evaluation.document import QUESTIONS, DocumentScores
+from koala.evaluation.scores import build_signature
+
+LEAST = 5
+"""With fewer procedures an interval is an illusion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +22,13 @@ class Comparison:
     low: float
     high: float
     samples: int
+    signature: str
 
     def to_dict(self) -> dict[str, float]:
-        """Give plain values."""
-        return asdict(self)
+        """Give plain values; the signature stands with those of the scores."""
+        values = asdict(self)
+        del values["signature"]
+        return values
 
 
 def compare_documents(
@@ -31,12 +38,20 @@ def compare_documents(
     ids = list(one.per_process)
     if set(ids) != set(other.per_process):
         raise KoalaError("The two systems were scored on different processes.")
+    if len(ids) < LEAST:
+        raise KoalaError(
+            f"{len(ids)} procedure(s) tell nothing of a difference; {LEAST} or more are needed."
+        )
     generator = np.random.default_rng(seed)
     # (samples, processes)
     drawn = generator.integers(len(ids), size=(samples, len(ids)))
     difference = _draw_f1(one, ids, drawn) - _draw_f1(other, ids, drawn)
     low, high = np.quantile(difference, [0.025, 0.975])
-    return Comparison(one.overall.f1 - other.overall.f1, float(low), float(high), samples)
+    difference_of_f1 = one.overall.f1 - other.overall.f1
+    signature = build_signature(
+        "paired-bootstrap", len(ids), other=other.predicted, samples=samples, seed=seed
+    )
+    return Comparison(difference_of_f1, float(low), float(high), samples, signature)
 
 
 def _draw_f1(

@@ -27,6 +27,8 @@ class DocumentScores:
 
     per_process: Mapping[str, Mapping[str, PRF]]
     questions: Mapping[str, PRF]
+    predicted: str
+    """Fingerprint of the predictions."""
     signature: str
 
     @property
@@ -57,14 +59,16 @@ def score_document(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> D
     per_process = {
         id: score_process(summarize(predicted[id]), summarize(grid)) for id, grid in gold.items()
     }
+    predictions = fingerprint(predicted.values())
     signature = build_signature(
-        "propara-document",
-        len(gold),
-        gold=fingerprint(gold.values()),
-        predicted=fingerprint(predicted.values()),
+        "propara-document", len(gold), gold=fingerprint(gold.values()), predicted=predictions
     )
     questions = {name: _average([s[name] for s in per_process.values()]) for name in QUESTIONS}
-    return DocumentScores(per_process, questions, signature)
+    return DocumentScores(per_process, questions, predictions, signature)
+
+
+def _short(name: str) -> str:
+    return repr(name if len(name) <= 60 else name[:59] + "…")
 
 
 def _average(scores: Sequence[PRF]) -> PRF:
@@ -83,8 +87,8 @@ def check_same_entities(predicted: Mapping[str, Grid], gold: Mapping[str, Grid])
         if id not in predicted:
             continue
         wanted, came = set(gold[id].names), set(predicted[id].names)
-        problems += [f"process {id}: entity {n!r} is missing" for n in sorted(wanted - came)]
-        problems += [f"process {id}: entity {n!r} is not gold" for n in sorted(came - wanted)]
+        problems += [f"process {id}: entity {_short(n)} is missing" for n in sorted(wanted - came)]
+        problems += [f"process {id}: entity {_short(n)} is not gold" for n in sorted(came - wanted)]
         if len(predicted[id].steps) > len(gold[id].steps):
             step = len(predicted[id].steps)
             problems.append(f"process {id}: step {step} is past the last, {len(gold[id].steps)}")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from koala.errors import FileError
-from koala.files import read_int, read_text, read_tsv
+from koala.evaluation.places import PUBLISHED
+from koala.files import is_folder, read_int, read_text, read_tsv
 
-ABSENT = "null"
-UNKNOWN = "unk"
+ABSENT, UNKNOWN = PUBLISHED["-"], PUBLISHED["?"]
 """How the sentence level calls `-` and `?`."""
 
 _COLUMNS = ("PID", "SID", "Step", "Participant", "Type", "From", "To")
@@ -38,11 +38,16 @@ class ProcessLabels:
     """All gold names of the process, asked about or not: predictions are aligned to these."""
     annotators: tuple[Mapping[str, Life], ...]
 
+    @property
+    def fingerprint(self) -> str:
+        """Text that changes when a label does."""
+        return repr((self.names, [sorted(each.items()) for each in self.annotators]))
+
 
 def read_labels(folder: str | Path, processes: Iterable[str]) -> dict[str, ProcessLabels]:
     """Read the labels of some processes from the folder of published labels."""
     folder = Path(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise FileError(folder, "no such folder. Give the folder of sentence-level labels.")
     names = _read_names(folder)
     blocks = _read_blocks(_only(folder, "all-moves*.tsv"))
@@ -110,13 +115,15 @@ def _read_blocks(path: Path) -> dict[str, list[list[_Row]]]:
                 blocks.setdefault(row[0], []).append([])
             last = row[0]
             step = read_int(row[1], "the step", path=path, line=number)
-            places = (_place(row[5]), _place(row[6]))
+            places = (publish_place(row[5].strip()), publish_place(row[6].strip()))
             blocks[row[0]][-1].append((step, row[3], row[4], *places))
     return blocks
 
 
-def _place(cell: str) -> str:
-    return {"-": ABSENT, "?": UNKNOWN, "": UNKNOWN}.get(cell.strip(), cell.strip().lower())
+def publish_place(place: str) -> str:
+    """Write a place as the published scripts do; an empty one is unknown."""
+    place = place.lower()
+    return PUBLISHED.get(place, place) or UNKNOWN
 
 
 def _build_labels(names: Sequence[str], blocks: Sequence[Sequence[_Row]]) -> ProcessLabels:

@@ -4,6 +4,12 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from koala.states import ABSENT, UNKNOWN
+from koala.text import stem
+
+PUBLISHED = {ABSENT: "null", UNKNOWN: "unk"}
+"""What the published scripts call `-` and `?`; files that do so directly score the same."""
+
 # One of these in front of a place does not count.
 _DETERMINERS = re.compile(r"^(?:a|an|the|your|his|their|my|another|other|this|that) ")
 
@@ -26,7 +32,7 @@ def normalize_place(place: str) -> str:
 
     Stemming the whole phrase is the official way: only its last word can change.
     """
-    return str(_porter().stem(_DETERMINERS.sub("", place.strip().lower())))
+    return stem(_DETERMINERS.sub("", place.strip().lower()))
 
 
 @lru_cache(maxsize=65536)
@@ -42,22 +48,15 @@ def is_inside(place: str, other: str) -> bool:
     (True, False)
     """
     inner, outer = stem_words(place), stem_words(other)
+    if not inner:
+        return False
     starts = range(len(outer) - len(inner) + 1)
     return any(outer[start : start + len(inner)] == inner for start in starts)
 
 
-# NLTK is imported when the first place is compared: it costs half a second.
-
-
-@lru_cache(maxsize=1)
-def _porter() -> Any:  # noqa: ANN401
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()
-
-
 @lru_cache(maxsize=1)
 def _porter2() -> Any:  # noqa: ANN401
+    # Imported when the first place is compared: it costs half a second.
     from nltk.stem.snowball import EnglishStemmer
 
     return EnglishStemmer()

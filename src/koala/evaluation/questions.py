@@ -6,12 +6,11 @@ Oddities of the official script are kept and named where they stand, since the s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from koala.evaluation.places import PUBLISHED
 from koala.grid import Grid
-from koala.states import ABSENT, UNKNOWN, Action
+from koala.states import ABSENT, Action
 
-# The official script calls absent and unknown so inside; files that do so directly score the same.
-_NAMES = {ABSENT: "null", UNKNOWN: "unk"}
-_ABSENT = "null"
+_ABSENT = PUBLISHED[ABSENT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def summarize(grid: Grid) -> Summary:
     """
     actions = {row.name: row.actions for row in grid.rows}
     places = {
-        row.name: tuple(_NAMES.get(place, place) for place in row.locations) for row in grid.rows
+        row.name: tuple(PUBLISHED.get(place, place) for place in row.locations) for row in grid.rows
     }
     return Summary(
         inputs=tuple(name for name, row in actions.items() if _is_input(row)),

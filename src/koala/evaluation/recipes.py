@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from koala.errors import KoalaError
 from koala.evaluation.document import check_same_entities
 from koala.evaluation.scores import PRF, build_signature, fingerprint
 from koala.grid import Grid
@@ -22,7 +23,7 @@ class RecipesScores:
     @property
     def score(self) -> PRF:
         """Micro precision, recall and F1; with nothing predicted precision is 1, as elsewhere."""
-        precision = self.correct / self.predicted if self.predicted else float(not self.correct)
+        precision = self.correct / self.predicted if self.predicted else 1.0
         return PRF(precision, self.correct / self.gold if self.gold else 1.0)
 
     def to_dict(self) -> dict[str, float]:
@@ -37,6 +38,14 @@ def score_recipes(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> Re
     A change is any new place that exists; `?` is a place like others.
     """
     check_same_entities(predicted, gold)
+    for id, grid in gold.items():
+        if sorted(predicted[id].names) != sorted(grid.names):
+            raise KoalaError(
+                f"Recipe {id}: an ingredient's name came more or less often than gold."
+            )
+        if len(predicted[id].steps) != len(grid.steps):
+            n_steps = len(predicted[id].steps)
+            raise KoalaError(f"Recipe {id}: {n_steps} steps came, {len(grid.steps)} were expected.")
     wanted = {id: find_changes(grid) for id, grid in gold.items()}
     came = {id: find_changes(predicted[id]) for id in gold}
     signature = build_signature(

@@ -41,5 +41,10 @@ def build_signature(metric: str, n: int, **facts: str | int) -> str:
 
 def fingerprint(grids: Iterable[Grid]) -> str:
     """Give eight hexadecimal digits that change when a cell does, and only then."""
-    lines = sorted(line for grid in grids for line in grid.to_tsv().splitlines())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
+    return digest(line for grid in grids for line in grid.to_tsv().split("\n"))
+
+
+def digest(lines: Iterable[str]) -> str:
+    """Give eight hexadecimal digits of some lines, whatever their order."""
+    text = "\n".join(sorted(lines))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]

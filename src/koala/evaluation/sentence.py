@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from koala.errors import KoalaError
 from koala.evaluation.document import check_same_entities
-from koala.evaluation.labels import ABSENT, UNKNOWN, Life, ProcessLabels, align_name
+from koala.evaluation.labels import ABSENT, UNKNOWN, Life, ProcessLabels, align_name, publish_place
 from koala.evaluation.places import is_inside
-from koala.evaluation.scores import PRF, build_signature, fingerprint
+from koala.evaluation.scores import PRF, build_signature, digest, fingerprint
 from koala.grid import Grid, Row
 
 CATEGORIES = {"Cat-1": (1, 4, 7), "Cat-2": (2, 5, 8), "Cat-3": (3, 6, 9, 10)}
@@ -136,9 +136,14 @@ def score_sentence(
         f"propara-sentence-{version}",
         len(gold),
         gold=fingerprint(gold.values()),
+        **({} if labels is None else {"labels": digest([*labels, *_texts(labels)])}),
         predicted=fingerprint(predicted.values()),
     )
     return SentenceScores(tally.questions(), version, signature)
+
+
+def _texts(labels: Mapping[str, ProcessLabels]) -> list[str]:
+    return [each.fingerprint for each in labels.values()]
 
 
 def _ask_labels(tally: "_Tally", grid: Grid, labels: ProcessLabels, n_steps: int) -> None:
@@ -155,22 +160,18 @@ def _ask_labels(tally: "_Tally", grid: Grid, labels: ProcessLabels, n_steps: int
 
 
 def _ask_grid(tally: "_Tally", grid: Grid, gold: Grid) -> None:
+    # Of two entities with one name the last counts, as on the document level.
     rows = {row.name: row for row in grid.rows}
-    for row in gold.rows:
-        cells = _cells_of(rows[row.name], len(gold.steps))
+    for name, row in {row.name: row for row in gold.rows}.items():
+        cells = _cells_of(rows[name], len(gold.steps))
         tally.ask(_life_of(_cells_of(row, len(gold.steps))), cells)
 
 
 def _cells_of(row: Row, n_steps: int) -> list[tuple[str, str]]:
     """Read before and after of every step as the published conversion writes them."""
     # The published conversion strips lines, so white space survives behind `before` alone.
-    cells = [(_place(cell.before), _place(cell.after.rstrip())) for cell in row.steps]
+    cells = [(publish_place(c.before), publish_place(c.after.rstrip())) for c in row.steps]
     return cells + [(UNKNOWN, UNKNOWN)] * (n_steps - len(cells))
-
-
-def _place(place: str) -> str:
-    place = place.lower()
-    return {"-": ABSENT, "?": UNKNOWN, "": UNKNOWN}.get(place, place)
 
 
 def _life_of(cells: _Cells) -> Life:

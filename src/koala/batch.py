@@ -1,0 +1,304 @@
+"""Documents and triples → a Batch of named numpy arrays, each procedure and each triple once.
+
+The torch network and the exported one take the same arrays. Axes, everywhere in this order:
+`(batch, candidates, steps, pieces)`, where *batch* counts entities, *procedures* the texts they
+stand in, and candidate 0 is `?`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koala.document import Procedure, Span
+from koala.errors import FileError, KoalaError
+from koala.grid import Row
+from koala.knowledge.relevance import Relevance
+from koala.knowledge.triple import Triple
+from koala.states import ABSENT, UNKNOWN, Tag
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+TAGS = tuple(Tag)
+"""The order of tags in every array."""
+
+IGNORED = -1
+"""The gold place where none counts: the entity is absent, or its place is no candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An entity of an annotated procedure and the triples retrieved for it."""
+
+    procedure: Procedure
+    entity: int
+    triples: tuple[Triple, ...] = ()
+    gold: Row | None = None
+    relevance: Relevance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a network reads."""
+
+    pieces: Ints
+    """(procedures, pieces)"""
+    pieces_mask: Bools
+    """(procedures, pieces)"""
+    step_pieces: Bools
+    """(procedures, steps, pieces): which pieces a step has."""
+    verb_pieces: Bools
+    """(procedures, steps, pieces): which pieces are verbs."""
+    candidate_pieces: Bools
+    """(procedures, candidates, steps, pieces)"""
+    candidate_mask: Bools
+    """(procedures, candidates)"""
+    step_mask: Bools
+    """(procedures, steps)"""
+    procedure: Ints
+    """(batch,): the procedure of each entity."""
+    entity_pieces: Bools
+    """(batch, steps, pieces): which pieces mention the entity."""
+    triple_pieces: Ints
+    """(distinct triples, pieces)"""
+    triple_pieces_mask: Bools
+    """(distinct triples, pieces): True at head, relation and tail, not at special pieces."""
+    triple_input_mask: Bools
+    """(distinct triples, pieces): True at every real piece."""
+    triples: Ints
+    """(batch, triples): which distinct triples were retrieved for each entity."""
+    triple_mask: Bools
+    """(batch, triples)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What a network should say; only losses read it."""
+
+    tags: Ints
+    """(batch, steps)"""
+    places: Ints
+    """(batch, steps + 1): candidate, or IGNORED."""
+    state_relevance: Bools
+    """(batch, steps, triples)"""
+    place_relevance: Bools
+    """(batch, steps, triples)"""
+
+
+class Batcher:
+    """Builds batches with the word pieces of an encoder."""
+
+    def __init__(self, tokenizer: Path, *, triple_tokenizer: Path | None = None) -> None:
+        self._pieces = _Pieces(tokenizer)
+        self._triple_pieces = _Pieces(triple_tokenizer or tokenizer)
+
+    def build(self, items: Sequence[Item]) -> Batch:
+        """Build the arrays of some entities."""
+        if not items:
+            raise KoalaError("A batch needs one entity or more.")
+        distinct = {id(item.procedure): item.procedure for item in items}
+        procedures = list(distinct.values())
+        numbers = {key: number for number, key in enumerate(distinct)}
+        texts = [self._pieces.split(procedure) for procedure in procedures]
+        n_steps = max(len(procedure.steps) for procedure in procedures)
+        n_pieces = max(len(text.pieces) for text in texts)
+        n_candidates = 1 + max(len(procedure.candidates) for procedure in procedures)
+        entity_pieces = np.zeros((len(items), n_steps, n_pieces), dtype=np.bool_)
+        for row, item in enumerate(items):
+            text = texts[numbers[id(item.procedure)]]
+            mentions = item.procedure.entities[item.entity].mentions
+            _mark(entity_pieces[row], text, mentions)
+        return Batch(
+            pieces=_pad([text.pieces for text in texts], n_pieces, self._pieces.pad),
+            pieces_mask=_lengths_mask([len(text.pieces) for text in texts], n_pieces),
+            step_pieces=_mark_all(procedures, texts, _step_spans, n_steps, n_pieces),
+            verb_pieces=_mark_all(procedures, texts, _verb_spans, n_steps, n_pieces),
+            candidate_pieces=_mark_candidates(procedures, texts, n_candidates, n_steps, n_pieces),
+            candidate_mask=_lengths_mask([1 + len(p.candidates) for p in procedures], n_candidates),
+            step_mask=_lengths_mask([len(p.steps) for p in procedures], n_steps),
+            procedure=np.array([numbers[id(item.procedure)] for item in items], dtype=np.int64),
+            entity_pieces=entity_pieces,
+            **self._build_triples(items),
+        )
+
+    def _build_triples(self, items: Sequence[Item]) -> dict[str, NDArray[np.generic]]:
+        distinct = {triple: None for item in items for triple in item.triples}
+        number = {triple: index for index, triple in enumerate(distinct)}
+        encoded = [self._triple_pieces.split_triple(triple) for triple in distinct]
+        n_pieces = max((len(pieces) for pieces, _ in encoded), default=1)
+        n_triples = max((len(item.triples) for item in items), default=0)
+        triples = _pad([[number[t] for t in item.triples] for item in items], n_triples, 0)
+        # One row at least, so that an entity without triples needs no special case.
+        rows = encoded or [([self._triple_pieces.pad], [False])]
+        return {
+            "triple_pieces": _pad(
+                [pieces for pieces, _ in rows], n_pieces, self._triple_pieces.pad
+            ),
+            "triple_pieces_mask": _pad([mask for _, mask in rows], n_pieces, 0).astype(np.bool_),
+            "triple_input_mask": _lengths_mask([len(pieces) for pieces, _ in rows], n_pieces),
+            "triples": triples,
+            "triple_mask": _lengths_mask([len(item.triples) for item in items], n_triples),
+        }
+
+
+def build_gold(items: Sequence[Item]) -> Gold:
+    """Build what a network should say of some entities; all must have gold rows."""
+    n_steps = max(len(item.procedure.steps) for item in items)
+    n_triples = max((len(item.triples) for item in items), default=0)
+    tags = np.zeros((len(items), n_steps), dtype=np.int64)
+    places = np.full((len(items), n_steps + 1), IGNORED, dtype=np.int64)
+    relevance = np.zeros((2, len(items), n_steps, n_triples), dtype=np.bool_)
+    for row, item in enumerate(items):
+        if item.gold is None:
+            raise KoalaError(f"Procedure {item.procedure.id} has no gold grid to learn from.")
+        found = item.gold.tags
+        tags[row, : len(found)] = [TAGS.index(tag) for tag in found]
+        index = {c.name: number for number, c in enumerate(item.procedure.candidates, 1)}
+        index |= {UNKNOWN: 0, ABSENT: IGNORED}
+        locations = item.gold.locations
+        places[row, : len(locations)] = [index.get(place, IGNORED) for place in locations]
+        if item.relevance is not None:
+            steps, triples = item.relevance.states.shape
+            relevance[0, row, :steps, :triples] = item.relevance.states
+            relevance[1, row, :steps, :triples] = item.relevance.places
+    return Gold(tags, places, relevance[0], relevance[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    pieces: list[int]
+    words: list[tuple[int, int] | None]
+    """Step and word of each piece."""
+
+
+class _Pieces:
+    """Word pieces of one encoder."""
+
+    def __init__(self, path: Path) -> None:
+        self._tokenizer = _load_tokenizer(path)
+        (first, last), pad = _special(self._tokenizer)
+        self._first, self._last, self.pad = first, last, pad
+        self._of_triple = lru_cache(maxsize=1 << 16)(self._split_triple)
+        self._texts: dict[int, tuple[Procedure, _Text]] = {}
+
+    def split(self, procedure: Procedure) -> _Text:
+        """Split a procedure; the procedure is kept, so that its id stays its own."""
+        known = self._texts.get(id(procedure))
+        if known is None:
+            known = (procedure, self._split(procedure))
+            self._texts[id(procedure)] = known
+        return known[1]
+
+    def _split(self, procedure: Procedure) -> _Text:
+        where = [
+            (number, index)
+            for number, step in enumerate(procedure.steps)
+            for index in range(len(step.words))
+        ]
+        words = [word.text for step in procedure.steps for word in step.words]
+        encoding = self._encode(words)
+        marks = [where[index] for index in encoding.word_ids]
+        return _Text([self._first, *encoding.ids, self._last], [None, *marks, None])
+
+    def split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
+        """Give [CLS] head [SEP] relation [SEP] tail [SEP], and which pieces are not special."""
+        return self._of_triple(triple)
+
+    def _split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
+        pieces, mask = [self._first], [False]
+        for part in (triple.head, triple.relation_phrase, triple.tail):
+            found = self._encode(part.split()).ids
+            pieces += [*found, self._last]
+            mask += [*([True] * len(found)), False]
+        return pieces, mask
+
+    def _encode(self, words: list[str]) -> "object":
+        return self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+
+
+@lru_cache(maxsize=4)
+def _load_tokenizer(folder: Path) -> "Tokenizer":
+    from tokenizers import Tokenizer
+
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise FileError(path, "no such file; an encoder needs its tokenizer.json.")
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _special(tokenizer: "Tokenizer") -> tuple[tuple[int, int], int]:
+    for first, last, pad in (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>")):
+        numbers = [tokenizer.token_to_id(name) for name in (first, last, pad)]
+        if None not in numbers:
+            return (numbers[0], numbers[1]), numbers[2]
+    raise KoalaError("The tokenizer has neither [CLS] and [SEP] nor <s> and </s>.")
+
+
+def _step_spans(procedure: Procedure) -> list[Span]:
+    return [Span(number, 0, len(step.words)) for number, step in enumerate(procedure.steps)]
+
+
+def _verb_spans(procedure: Procedure) -> list[Span]:
+    return [
+        Span(number, verb, verb + 1)
+        for number, step in enumerate(procedure.steps)
+        for verb in step.verbs
+    ]
+
+
+def _mark(mask: Bools, text: _Text, spans: Sequence[Span]) -> None:
+    """Mark the pieces of spans in a mask (steps, pieces)."""
+    wanted = {(span.step, word) for span in spans for word in range(span.start, span.end)}
+    for piece, word in enumerate(text.words):
+        if word in wanted:
+            mask[word[0], piece] = True
+
+
+def _mark_all(
+    procedures: Sequence[Procedure],
+    texts: Sequence[_Text],
+    find,  # noqa: ANN001
+    n_steps: int,
+    n_pieces: int,
+) -> Bools:
+    mask = np.zeros((len(procedures), n_steps, n_pieces), dtype=np.bool_)
+    for row, (procedure, text) in enumerate(zip(procedures, texts, strict=True)):
+        _mark(mask[row], text, find(procedure))
+    return mask
+
+
+def _mark_candidates(
+    procedures: Sequence[Procedure],
+    texts: Sequence[_Text],
+    n_candidates: int,
+    n_steps: int,
+    n_pieces: int,
+) -> Bools:
+    mask = np.zeros((len(procedures), n_candidates, n_steps, n_pieces), dtype=np.bool_)
+    for row, (procedure, text) in enumerate(zip(procedures, texts, strict=True)):
+        for number, candidate in enumerate(procedure.candidates, 1):
+            _mark(mask[row, number], text, candidate.mentions)
+    return mask
+
+
+def _pad(rows: Sequence[Sequence[int]], width: int, pad: int) -> Ints:
+    table = np.full((len(rows), width), pad, dtype=np.int64)
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    return table
+
+
+def _lengths_mask(lengths: Sequence[int], width: int) -> Bools:
+    mask: Bools = np.arange(width)[None, :] < np.array(lengths, dtype=np.int64)[:, None]
+    return mask

@@ -1,0 +1,182 @@
+"""Small frozen dataclasses, TOML in and out; a default from the paper names its section."""
+
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from koala.errors import FileError, KoalaError
+from koala.files import read_text
+
+_Settings = TypeVar("_Settings")
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSettings:
+    """The text encoder."""
+
+    name: str = "minilm"
+    """minilm, mpnet, or the folder or name of a transformers model."""
+    weights: str | None = None
+    """Folder of weights from the language-model stage (section 5.1); else the public ones."""
+    is_frozen: bool = False
+    n_frozen_layers: int = 0
+    """Embeddings and so many lower layers stay as they are."""
+    token_width: int = 256
+    """Width of each direction of the BiLSTM over word pieces behind the encoder."""
+    dropout: float = 0.4
+    """Section 6.2."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeSettings:
+    """ConceptNet triples and how they are read (section 4.3)."""
+
+    is_used: bool = True
+    n_triples: int = 10
+    """N_K, section 4.3.1."""
+    encoder: str = "minilm"
+    weights: str | None = None
+    """Folder of weights from the triple stage (section 5.2)."""
+    is_frozen: bool = True
+    """The published code; the paper fine-tunes this encoder with the rest."""
+    has_attention: bool = True
+    """False: the plain mean of the triples ("− Attention" in table 5)."""
+    integration: Literal["gate", "concatenation"] = "gate"
+    """Equations 13–15, or the plain concatenation the paper compares with."""
+    store: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderSettings:
+    """State and location decoders (sections 4.2.2 and 4.2.4)."""
+
+    width: int = 256
+    """Hidden size of each direction of the LSTMs, section 6.2."""
+    has_legal_crf: bool = False
+    """Illegal transitions are impossible in training, too; the paper learns all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LossSettings:
+    """The three losses and their weights (equation 17)."""
+
+    location: float = 0.3
+    """λ_loc, section 6.2."""
+    attention: float = 0.5
+    """λ_attn, section 6.2; 0 is "− Attention loss" in table 5."""
+    attention_form: Literal["positives", "paper"] = "positives"
+    """Mean over positive pairs (published code), or divided by N_K·T (equation 16)."""
+    has_initial_location: bool = True
+    """The location loss counts position 0 (published code); the paper starts at step 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How the tracker is trained (section 6.2)."""
+
+    epochs: int = 20
+    batch: int = 32
+    """Entities of a batch."""
+    learning_rate: float = 3e-5
+    head_learning_rate: float | None = None
+    """Of what is trained from scratch; None: the same (section 6.2)."""
+    clip: float = 1.0
+    patience: int = 6
+    """Epochs without a better dev F1 after which training stops."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that makes a trained tracker what it is."""
+
+    reproduces: str = ""
+    """What this file reproduces, in a sentence."""
+    corpus: Literal["propara", "recipes"] = "propara"
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    knowledge: KnowledgeSettings = field(default_factory=KnowledgeSettings)
+    decoder: DecoderSettings = field(default_factory=DecoderSettings)
+    loss: LossSettings = field(default_factory=LossSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def to_toml(self) -> str:
+        """Write all settings as TOML."""
+        return write_toml(asdict(self))
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Settings":
+        """Read settings; what is not named has its default, what is unknown is refused."""
+        try:
+            return build_settings(cls, tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            raise KoalaError(f"Not TOML: {error}.") from None
+
+
+def read_settings(path: str | Path) -> Settings:
+    """Read a settings file."""
+    try:
+        return Settings.from_toml(read_text(path))
+    except FileError:
+        raise
+    except KoalaError as error:
+        raise FileError(path, str(error)) from None
+
+
+def build_settings(kind: type[_Settings], values: Mapping[str, Any], where: str = "") -> _Settings:
+    """Build settings of any dataclass from plain values, checking names and types."""
+    if not is_dataclass(kind):
+        raise TypeError(kind)
+    hints = typing.get_type_hints(kind)
+    known = {each.name for each in fields(kind)}
+    for name in values:
+        if name not in known:
+            raise KoalaError(f"{where}{name} is unknown. Known here: {', '.join(sorted(known))}.")
+    built = {name: _convert(hints[name], value, f"{where}{name}") for name, value in values.items()}
+    return typing.cast(_Settings, kind(**built))
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
+    if is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise KoalaError(f"{where} must be a table, {value!r} came.")
+        return build_settings(typing.cast(type[Any], hint), value, f"{where}.")
+    options = _options(hint)
+    if typing.get_origin(hint) is Literal:
+        if value not in options:
+            raise KoalaError(f"{where} is {value!r}; one of {', '.join(options)} was expected.")
+        return value
+    if float in options and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) not in options:
+        names = " or ".join(option.__name__ for option in options if option is not type(None))
+        raise KoalaError(f"{where} is {value!r}; {names} was expected.")
+    return value
+
+
+def _options(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) in (typing.Union, Literal):
+        return typing.get_args(hint)
+    return (hint,)
+
+
+def write_toml(values: Mapping[str, Any]) -> str:
+    """Write plain values and one level of tables; None is left out, as TOML has none."""
+    lines = [_line(k, v) for k, v in values.items() if not isinstance(v, Mapping) and v is not None]
+    for name, table in values.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{name}]"]
+            lines += [_line(key, value) for key, value in table.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _line(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return f"{key} = {str(value).lower()}"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'{key} = "{escaped}"'
+    return f"{key} = {value!r}"
