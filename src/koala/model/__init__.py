@@ -1,0 +1,1 @@
+"""The network, in torch. Every class names its equation of the paper."""

@@ -1,0 +1,70 @@
+"""Linear-chain conditional random field over tags (equations 3 and 4)."""
+
+import torch
+from torch import Tensor, nn
+
+from koala.states import FIRST_TAGS, LAST_TAGS, TRANSITIONS, Tag
+
+_IMPOSSIBLE = -1e4
+
+
+class CRF(nn.Module):
+    """Scores tag sequences: emissions plus transitions ψ(y_{t-1}, y_t), start and end scores.
+
+    With `is_legal`, transitions that no entity can live have no probability, in training as in
+    decoding; without, all are learned, as in the paper.
+    """
+
+    def __init__(self, *, is_legal: bool) -> None:
+        super().__init__()
+        n_tags = len(Tag)
+        self.transitions = nn.Parameter(torch.zeros(n_tags, n_tags))
+        self.starts = nn.Parameter(torch.zeros(n_tags))
+        self.ends = nn.Parameter(torch.zeros(n_tags))
+        barriers = legal_barriers() if is_legal else [torch.zeros(1)] * 3
+        for name, barrier in zip(("transition", "start", "end"), barriers, strict=True):
+            self.register_buffer(f"_{name}_barrier", barrier, persistent=False)
+
+    def potentials(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Give transitions (current tag, next tag), starts (tags) and ends (tags)."""
+        return (
+            self.transitions + self._transition_barrier,
+            self.starts + self._start_barrier,
+            self.ends + self._end_barrier,
+        )
+
+    def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """Give log P(tags) of each sequence, (batch,).
+
+        Shapes: emissions (batch, steps, tags), tags (batch, steps), mask (batch, steps); real steps
+        come first.
+        """
+        return self._score(emissions, tags, mask) - self._log_partition(emissions, mask)
+
+    def _score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        transitions, starts, ends = self.potentials()
+        # (batch, steps)
+        emitted = emissions.gather(2, tags.unsqueeze(2)).squeeze(2) * mask
+        moved = transitions[tags[:, :-1], tags[:, 1:]] * mask[:, 1:]
+        last = mask.sum(1).long() - 1
+        last_tags = tags.gather(1, last.unsqueeze(1)).squeeze(1)
+        return starts[tags[:, 0]] + emitted.sum(1) + moved.sum(1) + ends[last_tags]
+
+    def _log_partition(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        transitions, starts, ends = self.potentials()
+        # (batch, current_tag)
+        alpha = starts + emissions[:, 0]
+        for step in range(1, emissions.shape[1]):
+            # (batch, current_tag, next_tag) → (batch, next_tag)
+            paths = alpha.unsqueeze(2) + transitions + emissions[:, step].unsqueeze(1)
+            alpha = torch.where(mask[:, step].unsqueeze(1), paths.logsumexp(1), alpha)
+        return (alpha + ends).logsumexp(1)
+
+
+def legal_barriers() -> list[Tensor]:
+    """Give what to add to transitions, starts and ends so that illegal ones cannot win."""
+    tags = list(Tag)
+    rows = [[0.0 if b in TRANSITIONS[a] else _IMPOSSIBLE for b in tags] for a in tags]
+    starts = [0.0 if tag in FIRST_TAGS else _IMPOSSIBLE for tag in tags]
+    ends = [0.0 if tag in LAST_TAGS else _IMPOSSIBLE for tag in tags]
+    return [torch.tensor(rows), torch.tensor(starts), torch.tensor(ends)]

@@ -1,0 +1,112 @@
+"""Text encoder and knowledge encoder (sections 4.2.1 and 4.3.2)."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from koala.model.pooling import SequenceLSTM, masked_mean
+
+
+class TextEncoder(nn.Module):
+    """[CLS] X_1 … X_T [SEP] → a vector for every word piece, each procedure once.
+
+    Behind the transformer stand a BiLSTM over the pieces and dropout, as in the published model.
+    """
+
+    def __init__(
+        self, transformer: nn.Module, *, token_width: int, dropout: float, is_frozen: bool
+    ) -> None:
+        super().__init__()
+        self.transformer = transformer
+        self.is_frozen = is_frozen
+        if is_frozen:
+            transformer.requires_grad_(False)
+        self.lstm = SequenceLSTM(input_width=_width_of(transformer), width=token_width)
+        self.dropout = nn.Dropout(dropout)
+        self.width = self.lstm.width
+
+    def forward(self, pieces: Tensor, mask: Tensor) -> Tensor:
+        """Encode (procedures, pieces) to (procedures, pieces, width)."""
+        hidden = run_transformer(self.transformer, pieces, mask, is_frozen=self.is_frozen)
+        return self.dropout(self.lstm(self.dropout(hidden), mask.sum(1)))
+
+
+class TripleEncoder(nn.Module):
+    """[CLS] head [SEP] relation [SEP] tail [SEP] → one vector, the mean over its words (eq. 9).
+
+    While the transformer is frozen each distinct triple passes it once in a run; a BiLSTM behind it
+    is trained.
+    """
+
+    def __init__(
+        self, transformer: nn.Module, *, token_width: int, dropout: float, is_frozen: bool
+    ) -> None:
+        super().__init__()
+        self.transformer = transformer
+        self.is_frozen = is_frozen
+        if is_frozen:
+            transformer.requires_grad_(False)
+        self.lstm = SequenceLSTM(input_width=_width_of(transformer), width=token_width)
+        self.dropout = nn.Dropout(dropout)
+        self.width = self.lstm.width
+        self._cache: dict[bytes, Tensor] = {}
+
+    def forward(self, pieces: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
+        """Encode (distinct triples, pieces) to (distinct triples, width)."""
+        if self.is_frozen:
+            hidden = self._encode_cached(pieces, input_mask)
+        else:
+            hidden = run_transformer(self.transformer, pieces, input_mask, is_frozen=False)
+        states = self.lstm(self.dropout(hidden), input_mask.sum(1))
+        return self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
+
+    def _encode_cached(self, pieces: Tensor, mask: Tensor) -> Tensor:
+        lengths = mask.sum(1).tolist()
+        keys = [row[:n].numpy().tobytes() for row, n in zip(pieces.cpu(), lengths, strict=True)]
+        new = [i for i, key in enumerate(keys) if key not in self._cache]
+        if new:
+            hidden = run_transformer(self.transformer, pieces[new], mask[new], is_frozen=True)
+            for row, index in enumerate(new):
+                # Half precision halves the memory of the cache; it is the same in every epoch.
+                self._cache[keys[index]] = hidden[row, : lengths[index]].half()
+        table = torch.zeros(*pieces.shape, _width_of(self.transformer), device=pieces.device)
+        for row, (key, length) in enumerate(zip(keys, lengths, strict=True)):
+            table[row, :length] = self._cache[key].float()
+        return table
+
+
+def load_transformer(folder: Path) -> nn.Module:
+    """Load a transformer without a head; dropout inside it stays as published."""
+    from transformers import AutoModel
+
+    return AutoModel.from_pretrained(str(folder), add_pooling_layer=False, dtype=torch.float32)
+
+
+def build_transformer(config: dict[str, Any]) -> nn.Module:
+    """Build a transformer from its configuration, without weights."""
+    from transformers import AutoConfig, AutoModel
+
+    values = dict(config)
+    return AutoModel.from_config(
+        AutoConfig.for_model(values.pop("model_type"), **values), add_pooling_layer=False
+    )
+
+
+def run_transformer(
+    transformer: nn.Module, pieces: Tensor, mask: Tensor, *, is_frozen: bool
+) -> Tensor:
+    """Give the last layer (rows, pieces, hidden); a frozen transformer runs without dropout."""
+    if not is_frozen:
+        return transformer(input_ids=pieces, attention_mask=mask.long()).last_hidden_state
+    was_training = transformer.training
+    transformer.eval()
+    with torch.no_grad():
+        hidden = transformer(input_ids=pieces, attention_mask=mask.long()).last_hidden_state
+    transformer.train(was_training)
+    return hidden
+
+
+def _width_of(transformer: nn.Module) -> int:
+    return int(transformer.config.hidden_size)

@@ -1,0 +1,1 @@
+"""Training the tracker: loss, loop, checkpoints."""

@@ -1,0 +1,85 @@
+"""The three losses and their weighted sum (equations 4, 8, 16 and 17)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from koala.batch import IGNORED, Gold
+from koala.model.crf import CRF
+from koala.model.output import TensorOutput
+from koala.settings import LossSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Losses of a batch; each is 0 where nothing is there to learn from, never NaN."""
+
+    state: Tensor
+    location: Tensor
+    attention: Tensor
+    total: Tensor
+
+
+def compute_losses(output: TensorOutput, gold: Gold, crf: CRF, settings: LossSettings) -> Losses:
+    """Compare a network's output with gold."""
+    device = output.tags.device
+    state = state_loss(output, torch.from_numpy(gold.tags).to(device), crf)
+    location = location_loss(output, torch.from_numpy(gold.places).to(device), settings)
+    attention = attention_loss(output, gold, settings)
+    total = state + settings.location * location + settings.attention * attention
+    return Losses(state, location, attention, total)
+
+
+def state_loss(output: TensorOutput, tags: Tensor, crf: CRF) -> Tensor:
+    """L_state: −1/T log P(tags), averaged over entities (equation 4)."""
+    log_likelihood = crf.log_likelihood(output.tags, tags, output.step_mask)
+    return -(log_likelihood / output.step_mask.sum(1)).mean()
+
+
+def location_loss(output: TensorOutput, places: Tensor, settings: LossSettings) -> Tensor:
+    """L_loc: −log P of the gold place, averaged over the positions where there is one (eq. 8)."""
+    # (batch, steps + 1, candidates)
+    log_probabilities = output.places.log_softmax(-1)
+    counts = places != IGNORED
+    if not settings.has_initial_location:
+        counts[:, 0] = False
+    chosen = log_probabilities.gather(2, places.clamp(min=0).unsqueeze(2)).squeeze(2)
+    return -_mean_where(chosen, counts)
+
+
+def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> Tensor:
+    """L_attn: −log α of the relevant triples, states and places together (equation 16)."""
+    zero = output.tags.new_zeros(())
+    if output.state_attention is None or settings.attention == 0:
+        return zero
+    device = output.tags.device
+    # (batch, steps, triples)
+    state_labels = torch.from_numpy(gold.state_relevance).to(device)
+    place_labels = torch.from_numpy(gold.place_relevance).to(device)
+    log_attention = [output.state_attention]
+    labels = [state_labels]
+    if output.place_attention is not None:
+        log_attention.append(_at_gold_place(output.place_attention, gold, device))
+        labels.append(place_labels)
+    chosen = torch.stack(log_attention)
+    wanted = torch.stack(labels)
+    if settings.attention_form == "positives":
+        return -_mean_where(chosen, wanted)
+    # Equation 16 divides by all pairs of a triple and a step, relevant or not.
+    pairs = output.step_mask.sum() * chosen.shape[-1]
+    return -torch.where(wanted, chosen, 0.0).sum() / pairs.clamp(min=1)
+
+
+def _at_gold_place(log_attention: Tensor, gold: Gold, device: torch.device) -> Tensor:
+    """Take the row of the gold candidate at each step: (batch, steps, triples)."""
+    places = torch.from_numpy(gold.places[:, 1:]).to(device).clamp(min=0)
+    # (batch, candidates, steps, triples); position 0 is before step 1
+    steps = log_attention[:, :, 1:]
+    index = places[:, None, :, None].expand(-1, 1, -1, steps.shape[-1])
+    return steps.gather(1, index).squeeze(1)
+
+
+def _mean_where(values: Tensor, mask: Tensor) -> Tensor:
+    """Average the values at True; 0 where there is none, and no gradient from the others."""
+    return torch.where(mask, values, 0.0).sum() / mask.sum().clamp(min=1)
