@@ -5,11 +5,11 @@ The torch network and the exported one take the same arrays. Axes, everywhere in
 stand in, and candidate 0 is `?`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,9 +104,9 @@ class Batcher:
         """Build the arrays of some entities."""
         if not items:
             raise KoalaError("A batch needs one entity or more.")
-        distinct = {id(item.procedure): item.procedure for item in items}
-        procedures = list(distinct.values())
-        numbers = {key: number for number, key in enumerate(distinct)}
+        by_id = {id(item.procedure): item.procedure for item in items}
+        procedures = list(by_id.values())
+        numbers = {key: number for number, key in enumerate(by_id)}
         texts = [self._pieces.split(procedure) for procedure in procedures]
         n_steps = max(len(procedure.steps) for procedure in procedures)
         n_pieces = max(len(text.pieces) for text in texts)
@@ -116,6 +116,12 @@ class Batcher:
             text = texts[numbers[id(item.procedure)]]
             mentions = item.procedure.entities[item.entity].mentions
             _mark(entity_pieces[row], text, mentions)
+        number = {t: i for i, t in enumerate({t: None for item in items for t in item.triples})}
+        pad = self._triple_pieces.pad
+        # One row at least, so that an entity without triples needs no special case.
+        triples = [self._triple_pieces.split_triple(t) for t in number] or [([pad], [False])]
+        n_triple_pieces = max(len(pieces) for pieces, _ in triples)
+        n_triples = max(len(item.triples) for item in items)
         return Batch(
             pieces=_pad([text.pieces for text in texts], n_pieces, self._pieces.pad),
             pieces_mask=_lengths_mask([len(text.pieces) for text in texts], n_pieces),
@@ -126,27 +132,12 @@ class Batcher:
             step_mask=_lengths_mask([len(p.steps) for p in procedures], n_steps),
             procedure=np.array([numbers[id(item.procedure)] for item in items], dtype=np.int64),
             entity_pieces=entity_pieces,
-            **self._build_triples(items),
+            triple_pieces=_pad([pieces for pieces, _ in triples], n_triple_pieces, pad),
+            triple_pieces_mask=_pad([mask for _, mask in triples], n_triple_pieces, 0) > 0,
+            triple_input_mask=_lengths_mask([len(p) for p, _ in triples], n_triple_pieces),
+            triples=_pad([[number[t] for t in item.triples] for item in items], n_triples, 0),
+            triple_mask=_lengths_mask([len(item.triples) for item in items], n_triples),
         )
-
-    def _build_triples(self, items: Sequence[Item]) -> dict[str, NDArray[np.generic]]:
-        distinct = {triple: None for item in items for triple in item.triples}
-        number = {triple: index for index, triple in enumerate(distinct)}
-        encoded = [self._triple_pieces.split_triple(triple) for triple in distinct]
-        n_pieces = max((len(pieces) for pieces, _ in encoded), default=1)
-        n_triples = max((len(item.triples) for item in items), default=0)
-        triples = _pad([[number[t] for t in item.triples] for item in items], n_triples, 0)
-        # One row at least, so that an entity without triples needs no special case.
-        rows = encoded or [([self._triple_pieces.pad], [False])]
-        return {
-            "triple_pieces": _pad(
-                [pieces for pieces, _ in rows], n_pieces, self._triple_pieces.pad
-            ),
-            "triple_pieces_mask": _pad([mask for _, mask in rows], n_pieces, 0).astype(np.bool_),
-            "triple_input_mask": _lengths_mask([len(pieces) for pieces, _ in rows], n_pieces),
-            "triples": triples,
-            "triple_mask": _lengths_mask([len(item.triples) for item in items], n_triples),
-        }
 
 
 def build_gold(items: Sequence[Item]) -> Gold:
@@ -214,13 +205,13 @@ class _Pieces:
 
     def _split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
         pieces, mask = [self._first], [False]
-        for part in (triple.head, triple.relation_phrase, triple.tail):
+        for part in (triple.head, triple.phrase, triple.tail):
             found = self._encode(part.split()).ids
             pieces += [*found, self._last]
             mask += [*([True] * len(found)), False]
         return pieces, mask
 
-    def _encode(self, words: list[str]) -> "object":
+    def _encode(self, words: list[str]) -> Any:  # noqa: ANN401
         return self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
 
 
@@ -239,8 +230,9 @@ def _load_tokenizer(folder: Path) -> "Tokenizer":
 
 def _special(tokenizer: "Tokenizer") -> tuple[tuple[int, int], int]:
     for first, last, pad in (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>")):
-        numbers = [tokenizer.token_to_id(name) for name in (first, last, pad)]
-        if None not in numbers:
+        found = [tokenizer.token_to_id(name) for name in (first, last, pad)]
+        numbers = [number for number in found if number is not None]
+        if len(numbers) == 3:
             return (numbers[0], numbers[1]), numbers[2]
     raise KoalaError("The tokenizer has neither [CLS] and [SEP] nor <s> and </s>.")
 
@@ -268,7 +260,7 @@ def _mark(mask: Bools, text: _Text, spans: Sequence[Span]) -> None:
 def _mark_all(
     procedures: Sequence[Procedure],
     texts: Sequence[_Text],
-    find,  # noqa: ANN001
+    find: Callable[[Procedure], list[Span]],
     n_steps: int,
     n_pieces: int,
 ) -> Bools:

@@ -64,13 +64,14 @@ class OnnxEncoder:
             # (batch, pieces, width)
             hidden = self._run(batch)
             for row, window in enumerate(batch):
-                inside = [i for i, word in enumerate(window.words) if word is not None]
-                words = [window.words[i] for i in inside]
+                pairs = [(i, word) for i, word in enumerate(window.words) if word is not None]
+                inside, words = [i for i, _ in pairs], [word for _, word in pairs]
                 np.add.at(vectors[window.text], words, hidden[row, inside])
                 np.add.at(counts[window.text], words, 1)
             if progress:
                 progress(len(batch))
-        return [total / np.maximum(n, 1) for total, n in zip(vectors, counts, strict=True)]
+        means = zip(vectors, counts, strict=True)
+        return [(total / np.maximum(n, 1)).astype(np.float32) for total, n in means]
 
     def _run(self, batch: Sequence[Window]) -> Vectors:
         longest = max(len(window.pieces) for window in batch)

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import BertWordPieceTokenizer
 
 LONGEST = 256
 """Word pieces of a window; longer texts are encoded in several."""
@@ -23,7 +23,7 @@ class Window:
 
 
 @lru_cache(maxsize=1)
-def load_tokenizer() -> "Tokenizer":
+def load_tokenizer() -> "BertWordPieceTokenizer":
     """Build BERT's uncased word-piece tokenizer from the vocabulary that koala ships."""
     from tokenizers import BertWordPieceTokenizer
 
@@ -35,7 +35,7 @@ def load_tokenizer() -> "Tokenizer":
 def split_pieces(texts: Sequence[Sequence[str]]) -> list[Window]:
     """Cut texts, given as words, into windows; every word is in exactly one."""
     tokenizer = load_tokenizer()
-    first, last = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    first, last = (int(tokenizer.token_to_id(name) or 0) for name in ("[CLS]", "[SEP]"))
     encodings = tokenizer.encode_batch(
         [list(words) for words in texts], is_pretokenized=True, add_special_tokens=False
     )
@@ -47,7 +47,7 @@ def split_pieces(texts: Sequence[Sequence[str]]) -> list[Window]:
     return windows
 
 
-def _cut(word_ids: Sequence[int]) -> list[tuple[int, int]]:
+def _cut(word_ids: Sequence[int | None]) -> list[tuple[int, int]]:
     """Cut between words, at most LONGEST pieces a window; a longer word is cut itself."""
     cuts = []
     start = 0

@@ -21,9 +21,10 @@ class CRF(nn.Module):
         self.transitions = nn.Parameter(torch.zeros(n_tags, n_tags))
         self.starts = nn.Parameter(torch.zeros(n_tags))
         self.ends = nn.Parameter(torch.zeros(n_tags))
-        barriers = legal_barriers() if is_legal else [torch.zeros(1)] * 3
-        for name, barrier in zip(("transition", "start", "end"), barriers, strict=True):
-            self.register_buffer(f"_{name}_barrier", barrier, persistent=False)
+        transition, start, end = legal_barriers() if is_legal else [torch.zeros(1)] * 3
+        self._transition_barrier = nn.Buffer(transition, persistent=False)
+        self._start_barrier = nn.Buffer(start, persistent=False)
+        self._end_barrier = nn.Buffer(end, persistent=False)
 
     def potentials(self) -> tuple[Tensor, Tensor, Tensor]:
         """Give transitions (current tag, next tag), starts (tags) and ends (tags)."""

@@ -30,7 +30,8 @@ class TextEncoder(nn.Module):
     def forward(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Encode (procedures, pieces) to (procedures, pieces, width)."""
         hidden = run_transformer(self.transformer, pieces, mask, is_frozen=self.is_frozen)
-        return self.dropout(self.lstm(self.dropout(hidden), mask.sum(1)))
+        states: Tensor = self.dropout(self.lstm(self.dropout(hidden), mask.sum(1)))
+        return states
 
 
 class TripleEncoder(nn.Module):
@@ -60,7 +61,8 @@ class TripleEncoder(nn.Module):
         else:
             hidden = run_transformer(self.transformer, pieces, input_mask, is_frozen=False)
         states = self.lstm(self.dropout(hidden), input_mask.sum(1))
-        return self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
+        means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
+        return means
 
     def _encode_cached(self, pieces: Tensor, mask: Tensor) -> Tensor:
         lengths = mask.sum(1).tolist()
@@ -81,7 +83,10 @@ def load_transformer(folder: Path) -> nn.Module:
     """Load a transformer without a head; dropout inside it stays as published."""
     from transformers import AutoModel
 
-    return AutoModel.from_pretrained(str(folder), add_pooling_layer=False, dtype=torch.float32)
+    transformer: nn.Module = AutoModel.from_pretrained(
+        str(folder), add_pooling_layer=False, dtype=torch.float32
+    )
+    return transformer
 
 
 def build_transformer(config: dict[str, Any]) -> nn.Module:
@@ -89,24 +94,23 @@ def build_transformer(config: dict[str, Any]) -> nn.Module:
     from transformers import AutoConfig, AutoModel
 
     values = dict(config)
-    return AutoModel.from_config(
-        AutoConfig.for_model(values.pop("model_type"), **values), add_pooling_layer=False
-    )
+    made = AutoConfig.for_model(values.pop("model_type"), **values)
+    transformer: nn.Module = AutoModel.from_config(made, add_pooling_layer=False)  # type: ignore[no-untyped-call]
+    return transformer
 
 
 def run_transformer(
     transformer: nn.Module, pieces: Tensor, mask: Tensor, *, is_frozen: bool
 ) -> Tensor:
     """Give the last layer (rows, pieces, hidden); a frozen transformer runs without dropout."""
-    if not is_frozen:
-        return transformer(input_ids=pieces, attention_mask=mask.long()).last_hidden_state
-    was_training = transformer.training
-    transformer.eval()
-    with torch.no_grad():
-        hidden = transformer(input_ids=pieces, attention_mask=mask.long()).last_hidden_state
-    transformer.train(was_training)
+    if is_frozen:
+        transformer.eval()
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not is_frozen):
+        output = transformer(input_ids=pieces, attention_mask=mask.long())
+    hidden: Tensor = output.last_hidden_state
     return hidden
 
 
 def _width_of(transformer: nn.Module) -> int:
-    return int(transformer.config.hidden_size)
+    config: Any = transformer.config
+    return int(config.hidden_size)

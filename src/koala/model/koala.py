@@ -33,12 +33,19 @@ class KoalaModel(nn.Module):
     ) -> None:
         super().__init__()
         encoder, knowledge = settings.encoder, settings.knowledge
-        shared = {"token_width": encoder.token_width, "dropout": encoder.dropout}
-        self.text_encoder = TextEncoder(text_transformer, is_frozen=encoder.is_frozen, **shared)
-        self.triple_encoder = None
+        self.text_encoder = TextEncoder(
+            text_transformer,
+            token_width=encoder.token_width,
+            dropout=encoder.dropout,
+            is_frozen=encoder.is_frozen,
+        )
+        self.triple_encoder: TripleEncoder | None = None
         if triple_transformer is not None:
             self.triple_encoder = TripleEncoder(
-                triple_transformer, is_frozen=knowledge.is_frozen, **shared
+                triple_transformer,
+                token_width=encoder.token_width,
+                dropout=encoder.dropout,
+                is_frozen=knowledge.is_frozen,
             )
         width, decoder = self.text_encoder.width, settings.decoder.width
         self.states = StateTracker(
@@ -94,7 +101,7 @@ class KoalaModel(nn.Module):
         """Give (batch, triples, width); each distinct triple is encoded once."""
         if self.triple_encoder is None:
             return arrays["triples"].new_zeros((*arrays["triples"].shape, 1), dtype=torch.float)
-        distinct = self.triple_encoder(
+        distinct: Tensor = self.triple_encoder(
             arrays["triple_pieces"], arrays["triple_input_mask"], arrays["triple_pieces_mask"]
         )
         return distinct[arrays["triples"]]

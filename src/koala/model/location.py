@@ -53,6 +53,6 @@ class LocationPredictor(nn.Module):
         """Run the decoder for the real candidates alone: (batch, candidates, steps + 1)."""
         lengths = (n_steps + 1).unsqueeze(1).expand_as(candidate_mask)[candidate_mask]
         # (real candidates, steps + 1)
-        real = self.output(self.lstm(inputs[candidate_mask], lengths)).squeeze(-1)
+        real: Tensor = self.output(self.lstm(inputs[candidate_mask], lengths)).squeeze(-1)
         scores = real.new_full(inputs.shape[:3], torch.finfo(real.dtype).min)
         return scores.masked_scatter(candidate_mask.unsqueeze(-1), real)

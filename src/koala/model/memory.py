@@ -41,6 +41,7 @@ class KnowledgeInjector(nn.Module):
 
     def _attend(self, flat: Tensor, triples: Tensor, triple_mask: Tensor) -> Tensor:
         # (batch, queries, triples)
+        scores: Tensor
         if self.attention is None:
             scores = torch.zeros(*flat.shape[:2], triples.shape[1], device=flat.device)
         else:
@@ -55,5 +56,6 @@ class KnowledgeInjector(nn.Module):
         joint = torch.cat([flat, graph], dim=-1)
         if self.gate is None or self.mix is None:
             return joint
-        gate = self.gate(joint).sigmoid() * has_triples[:, None, None]
-        return gate * self.mix(joint) + (1 - gate) * flat
+        gate: Tensor = self.gate(joint).sigmoid() * has_triples[:, None, None]
+        mixed: Tensor = gate * self.mix(joint) + (1 - gate) * flat
+        return mixed
