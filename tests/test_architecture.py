@@ -25,7 +25,8 @@ ROOMS = {
     "batch": CORE | {"knowledge"},
     "decoding": {"errors", "states", "grid"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
-    "training": CORE | {"batch", "decoding", "settings", "encoders", "knowledge", "model"},
+    "training": CORE
+    | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},
     "display": {"errors", "document", "states", "grid"},

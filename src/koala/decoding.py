@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from koala.grid import Row
 from koala.states import FIRST_TAGS, LAST_TAGS, TRANSITIONS, Tag
 
 Floats = NDArray[np.float32]
@@ -65,3 +66,13 @@ def decode_places(output: Output, index: int, names: tuple[str, ...]) -> tuple[s
     n_steps, n_candidates = int(output.n_steps[index]), int(output.n_candidates[index])
     best = output.places[index, : n_steps + 1, :n_candidates].argmax(-1)
     return tuple(names[number] for number in best)
+
+
+def decode_row(output: Output, index: int, name: str, names: tuple[str, ...]) -> Row:
+    """Decode one entity into a consistent row.
+
+    As in the paper, a place is read only where the entity begins or moves; a move to where it
+    already is, is none.
+    """
+    tags = decode_tags(output, index)
+    return Row.from_tags(name, tags, decode_places(output, index, names))

@@ -57,9 +57,7 @@ def test_no_triples_give_empty_labels():
 
 def test_verbs_are_counted_over_entities_and_steps_without_auxiliaries():
     (procedure,) = annotate([Procedure.from_text("Rain has been forming.\nIt is moving.")])
-    rows = tuple(
-        Row.from_locations(name, ["-", "sky", "sea"]) for name in ("rain", "drop", "mist")
-    )
+    rows = tuple(Row.from_locations(name, ["-", "sky", "sea"]) for name in ("rain", "drop", "mist"))
     gold = Grid("1", tuple(step.text for step in procedure.steps), rows)
     verbs = count_verbs([(procedure, gold)], more_than=2).verbs
     assert verbs[Action.CREATE] == {"form"}

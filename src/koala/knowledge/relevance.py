@@ -22,6 +22,9 @@ from koala.text import stem, stem_content
 MORE_THAN = 5
 """A verb counts if it stands with an action more often than this (section 4.3.3)."""
 
+AUXILIARIES = frozenset({"be", "do", "have"})
+"""Left out also where the tagger takes them for full verbs: they stand with everything."""
+
 Labels = NDArray[np.bool_]
 
 
@@ -57,14 +60,12 @@ def count_verbs(
     pairs: Iterable[tuple[Procedure, Grid]], *, more_than: int = MORE_THAN
 ) -> VerbSets:
     """Count verbs over the entities and steps of annotated procedures; give it train only.
-
-    The tagger has auxiliaries apart, so they are not counted.
     """
     counts: dict[Action, Counter[str]] = {
         action: Counter() for action in Action if action != Action.NONE
     }
     for procedure, gold in pairs:
-        verbs = [{step.words[i].lemma for i in step.verbs} for step in procedure.steps]
+        verbs = [{step.words[i].lemma for i in step.verbs} - AUXILIARIES for step in procedure.steps]
         for row in gold.rows:
             for action, found in zip(row.actions, verbs, strict=True):
                 if action != Action.NONE:

@@ -5,8 +5,8 @@ text. *Fuzzy*: all others, by the best cosine of the neighbour, in the triple's 
 content word of the text, in its context. Exact ones come first, by weight, then fuzzy ones.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -93,52 +93,54 @@ class Retriever:
         if any(not step.words for procedure in procedures for step in procedure.steps if step.text):
             raise KoalaError("Annotate procedures before retrieving knowledge for them.")
         queries = [
-            [self._build_query(number, procedure, entity) for entity in procedure.entities]
+            self._build_query(number, procedure, entity)
             for number, procedure in enumerate(procedures)
+            for entity in procedure.entities
         ]
-        open_queries = [
-            query for group in queries for query in group if len(query.exact) < self._n_triples
-        ]
-        fuzzy = self._rank_fuzzy(procedures, open_queries, progress)
-        return [
-            tuple((*query.exact, *fuzzy.get(id(query), ()))[: self._n_triples] for query in group)
-            for group in queries
-        ]
+        fuzzy = iter(self._rank_fuzzy(procedures, queries, progress))
+        found = iter([(*query.exact, *next(fuzzy))[: self._n_triples] for query in queries])
+        return [tuple(next(found) for _ in procedure.entities) for procedure in procedures]
 
     def _build_query(self, number: int, procedure: Procedure, entity: Entity) -> _Query:
         aliases = [stem_content(alias) or _stem_all(alias) for alias in entity.aliases]
-        own = frozenset(stem for stems in aliases for stem in stems)
+        own = frozenset(each for stems in aliases for each in stems)
         named = _stems_of_text(procedure) - own
-        exact, others = [], []
+        exact: list[Retrieved] = []
+        others: list[Neighbour] = []
         for neighbour in self._store.about(aliases):
             if is_exact(neighbour, named):
                 triple = neighbour.triple
                 exact.append(Retrieved(triple, Match.EXACT, triple.weight))
             else:
                 others.append(neighbour)
-        return _Query(number, own, tuple(sorted(exact, key=_exact_order)), tuple(others))
+        exact.sort(key=_exact_order)
+        if len(exact) >= self._n_triples:
+            others = []
+        return _Query(number, own, tuple(exact), tuple(others))
 
     def _rank_fuzzy(
         self, procedures: Sequence[Procedure], queries: Sequence[_Query], progress: Progress | None
-    ) -> dict[int, tuple[Retrieved, ...]]:
+    ) -> list[list[Retrieved]]:
+        """Rank what is left of each subgraph; a query that has enough exact triples gets none."""
         distinct = {(n.triple, n.side): None for query in queries for n in query.others}
         vectors = self._vectors.get(list(distinct), progress=progress)
         numbers = sorted({query.procedure for query in queries if query.others})
-        texts = dict(zip(numbers, self._encode_texts([procedures[n] for n in numbers]), strict=True))
-        ranked = {}
+        encoded = self._encode_texts([procedures[number] for number in numbers])
+        texts = dict(zip(numbers, encoded, strict=True))
+        ranked: list[list[Retrieved]] = []
         for query in queries:
             if not query.others:
+                ranked.append([])
                 continue
             stems, words = texts[query.procedure]
             # The entity itself is no evidence for its neighbours.
             words = words[[stem not in query.stems for stem in stems]]
             table = np.stack([vectors[n.triple, n.side] for n in query.others])
-            scores = best_cosine(table, words)
             found = (
                 Retrieved(n.triple, Match.FUZZY, float(score))
-                for n, score in zip(query.others, scores, strict=True)
+                for n, score in zip(query.others, best_cosine(table, words), strict=True)
             )
-            ranked[id(query)] = tuple(sorted(found, key=_fuzzy_order))
+            ranked.append(sorted(found, key=_fuzzy_order))
         return ranked
 
     def _encode_texts(
@@ -154,7 +156,7 @@ class Retriever:
 
 
 def is_exact(neighbour: Neighbour, named: frozenset[str]) -> bool:
-    """Tell whether at least half of the neighbour's words are named; light triples are not exact."""
+    """Tell whether at least half of the neighbour's words are named; light triples never are."""
     if neighbour.triple.weight < LEAST_WEIGHT or not neighbour.stems:
         return False
     found = sum(1 for stem in neighbour.stems if stem in named)

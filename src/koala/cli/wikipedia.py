@@ -1,0 +1,86 @@
+"""`koala wikipedia`: paragraphs to train on, for every procedure of a corpus."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from koala.cli.output import write
+from koala.cli.progress import show_progress
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Paragraphs like those of a corpus, from Wikipedia or any other text.",
+    rich_markup_mode="rich",
+    epilog="Example: koala wikipedia retrieve --queries propara/ --corpus wiki.tsv.xz -o wiki.jsonl",
+)
+
+
+@app.callback()
+def _wikipedia() -> None:
+    """Keep `retrieve` a command of its own while there is no second one."""
+
+
+@app.command(
+    "retrieve",
+    epilog="Example: koala wikipedia retrieve --queries propara/ --corpus simplewiki.tsv.xz "
+    "--corpus extracted/ -k 50 -o wiki50.jsonl",
+)
+def retrieve_cli(
+    queries: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of ProPara or Recipes; all splits are used.")
+    ],
+    corpus: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Paragraphs: title-tab-text, extracted JSON, plain text; plain or .gz, .bz2, .xz; "
+            "or a folder of them. May be repeated.",
+        ),
+    ],
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE]...", help="More of them.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many paragraphs a procedure.")] = 50,
+    least_words: Annotated[
+        int, typer.Option("--least-words", min=0, help="Shorter paragraphs are left out.")
+    ] = 20,
+    block_size: Annotated[
+        int, typer.Option(min=1, help="Paragraphs at once; changes memory, not the result.")
+    ] = 1024,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="JSON lines; default: stdout.")
+    ] = None,
+) -> None:
+    """Find the paragraphs most similar to every procedure, by DrQA's TF-IDF.
+
+    The queries are the texts of train, dev and test, as in section 5.1 of the KoaLa paper: texts
+    only, no labels, no prompts, no entities. Every file is read twice.
+
+    One object a line: query, rank, score, title, text.
+    """
+    import json
+
+    from koala.corpora import read_corpus
+    from koala.errors import FileError
+    from koala.files import is_folder
+    from koala.wikipedia import retrieve_paragraphs
+
+    if output is not None and not is_folder(output.resolve().parent):
+        # Said now, not after an hour of reading.
+        raise FileError(output, "its folder is missing. Make it first.")
+    splits = read_corpus(queries).splits.values()
+    procedures = [example.procedure for examples in splits for example in examples]
+    with show_progress("Reading paragraphs") as progress:
+        found = retrieve_paragraphs(
+            procedures,
+            [*corpus, *(more or ())],
+            k=k,
+            least_words=least_words,
+            block_size=block_size,
+            progress=progress,
+        )
+    write("".join(json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in found), output)
+    n_texts = len({one.text for one in found})
+    talk = f"{len(procedures):,} procedures, {n_texts:,} different paragraphs."
+    typer.echo(talk, err=True)

@@ -1,0 +1,107 @@
+"""Checkpoints: safetensors with the settings inside, written whole or not at all."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from koala.errors import FileError, KoalaError
+from koala.files import find_cache
+from koala.settings import Settings
+
+LAST = "last.safetensors"
+BEST = "best.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far training has come."""
+
+    epoch: int = 0
+    best_epoch: int = 0
+    best_f1: float = -1.0
+
+
+def save_checkpoint(
+    path: Path,
+    model: nn.Module,
+    settings: Settings,
+    progress: Progress,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> None:
+    """Write weights, settings and progress, and what the optimizer knows where it goes on."""
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    if optimizer is not None:
+        tensors |= _optimizer_tensors(optimizer)
+    metadata = {"settings": settings.to_toml(), "progress": json.dumps(asdict(progress))}
+    temporary = path.with_name(f".{path.name}.tmp")
+    contiguous = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    save_file(contiguous, temporary, metadata=metadata)
+    temporary.replace(path)
+
+
+def read_settings_of(path: Path) -> tuple[Settings, Progress]:
+    """Read what a checkpoint says of itself."""
+    with _open(path) as file:
+        metadata: Mapping[str, str] = file.metadata() or {}
+    if "settings" not in metadata or "progress" not in metadata:
+        raise FileError(path, "not a checkpoint of koala: it has no settings inside.")
+    return Settings.from_toml(metadata["settings"]), Progress(**json.loads(metadata["progress"]))
+
+
+def load_checkpoint(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None = None
+) -> Progress:
+    """Load weights into a model, and the optimizer's state where asked."""
+    _, progress = read_settings_of(path)
+    with _open(path) as file:
+        names = list(file.keys())
+        weights = {n.removeprefix("model."): file.get_tensor(n) for n in names if n[:6] == "model."}
+        state = {n: file.get_tensor(n) for n in names if n.startswith("optimizer.")}
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise FileError(path, f"does not fit the model its settings describe: {error}") from None
+    if optimizer is not None:
+        _restore_optimizer(optimizer, state)
+    return progress
+
+
+def _open(path: Path) -> Any:  # noqa: ANN401
+    if not path.is_file():
+        raise FileError(path, "no such checkpoint.")
+    try:
+        return safe_open(path, framework="pt")
+    except Exception as error:
+        raise FileError(path, f"not a safetensors file ({error}).") from None
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    tensors = {}
+    for index, values in optimizer.state_dict()["state"].items():
+        for name, value in values.items():
+            tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value)
+    return tensors
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        _, index, name = key.split(".", 2)
+        state.setdefault(int(index), {})[name] = value
+    whole = optimizer.state_dict()
+    n_parameters = sum(len(group["params"]) for group in whole["param_groups"])
+    if state and max(state) >= n_parameters:
+        raise KoalaError("The checkpoint's optimizer has more parameters than the model.")
+    optimizer.load_state_dict({**whole, "state": state})
+
+
+def find_runs() -> Path:
+    """Give the folder where runs go that are given no other."""
+    return find_cache() / "runs"

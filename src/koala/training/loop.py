@@ -1,0 +1,194 @@
+"""Stage 2: training the tracker on a corpus (sections 5 and 6.2)."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from koala.batch import Batcher, Item, build_gold
+from koala.decoding import decode_row
+from koala.encoders.weights import find_weights
+from koala.errors import KoalaError
+from koala.evaluation import DocumentScores, score
+from koala.files import write_text
+from koala.grid import Grid, Row
+from koala.model.koala import KoalaModel, build_model
+from koala.settings import Settings
+from koala.training.batches import build_batches
+from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
+from koala.training.data import TrainingData
+from koala.training.loss import compute_losses
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One line of a training log."""
+
+    epoch: int
+    loss: float
+    state_loss: float
+    location_loss: float
+    attention_loss: float
+    precision: float
+    recall: float
+    f1: float
+    seconds: float
+    evaluation_seconds: float
+
+
+class Training:
+    """A training run in a folder: it can be killed at any time and goes on where it was."""
+
+    def __init__(self, settings: Settings, data: TrainingData, folder: Path) -> None:
+        self.settings = settings
+        self.data = data
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        torch.manual_seed(settings.training.seed)
+        self.model = build_model(settings)
+        self.optimizer = build_optimizer(self.model, settings)
+        self.batcher = build_batcher(settings)
+        self.progress = Progress()
+
+    def resume(self) -> None:
+        """Go on after the last whole epoch, if there is one."""
+        if (self.folder / LAST).is_file():
+            self.progress = load_checkpoint(self.folder / LAST, self.model, self.optimizer)
+
+    def run(self, *, tell: Tell = lambda _: None) -> Progress:
+        """Train until the last epoch or until dev F1 no longer rises."""
+        training = self.settings.training
+        while self.progress.epoch < training.epochs:
+            if self.progress.epoch - self.progress.best_epoch >= training.patience:
+                tell(f"No better dev F1 for {training.patience} epochs: stopping.")
+                break
+            line = self._run_epoch(self.progress.epoch + 1)
+            self._keep(line)
+            tell(_describe(line, self.progress))
+        return self.progress
+
+    def _run_epoch(self, epoch: int) -> Epoch:
+        # Every epoch has a seed of its own, so that one that is repeated after a kill is the same.
+        seed = self.settings.training.seed * 1000 + epoch
+        torch.manual_seed(seed)
+        start = time.perf_counter()
+        batches = build_batches(self.data.train, self.settings.training.batch, seed=seed)
+        losses = self._learn(batches)
+        trained = time.perf_counter()
+        scores = self.score_dev()
+        overall = scores.overall
+        return Epoch(
+            epoch,
+            *losses,
+            precision=overall.precision,
+            recall=overall.recall,
+            f1=overall.f1,
+            seconds=trained - start,
+            evaluation_seconds=time.perf_counter() - trained,
+        )
+
+    def _learn(self, batches: Sequence[Sequence[Item]]) -> tuple[float, float, float, float]:
+        self.model.train()
+        totals = torch.zeros(4)
+        for items in batches:
+            output = self.model(self.batcher.build(items))
+            losses = compute_losses(output, build_gold(items), self.model.crf, self.settings.loss)
+            self.optimizer.zero_grad()
+            losses.total.backward()
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.training.clip)
+            if not math.isfinite(float(norm)):
+                raise KoalaError("The gradient is not finite; nothing was changed. Lower the rate.")
+            self.optimizer.step()
+            parts = (losses.total, losses.state, losses.location, losses.attention)
+            totals += torch.stack([part.detach() for part in parts])
+        total, state, location, attention = (totals / len(batches)).tolist()
+        return total, state, location, attention
+
+    def score_dev(self) -> DocumentScores:
+        """Score the model as it is on dev."""
+        grids = predict_grids(self.model, self.batcher, self.data.dev)
+        return score(grids, self.data.dev_gold)
+
+    def _keep(self, line: Epoch) -> None:
+        is_best = line.f1 > self.progress.best_f1
+        self.progress = replace(
+            self.progress,
+            epoch=line.epoch,
+            best_epoch=line.epoch if is_best else self.progress.best_epoch,
+            best_f1=max(line.f1, self.progress.best_f1),
+        )
+        if is_best:
+            save_checkpoint(self.folder / BEST, self.model, self.settings, self.progress)
+        self._log(line)
+        checkpoint = self.folder / LAST
+        save_checkpoint(checkpoint, self.model, self.settings, self.progress, self.optimizer)
+
+    def _log(self, line: Epoch) -> None:
+        path = self.folder / "log.jsonl"
+        # After a kill between log and checkpoint the epoch is run again: its first line goes.
+        lines = [old for old in _read_log(path) if old.epoch < line.epoch]
+        write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in [*lines, line]))
+
+
+def _read_log(path: Path) -> list[Epoch]:
+    if not path.is_file():
+        return []
+    return [Epoch(**json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def build_batcher(settings: Settings) -> Batcher:
+    """Build a batcher with the tokenizers of the encoders."""
+    knowledge = settings.knowledge
+    return Batcher(
+        find_weights(settings.encoder.name), triple_tokenizer=find_weights(knowledge.encoder)
+    )
+
+
+def build_optimizer(model: KoalaModel, settings: Settings) -> torch.optim.Optimizer:
+    """Build Adam with the encoder's rate for pretrained weights and the heads' for the others."""
+    training = settings.training
+    trained = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    pretrained = [p for n, p in trained if ".transformer." in n]
+    others = [p for n, p in trained if ".transformer." not in n]
+    head_rate = training.head_learning_rate or training.learning_rate
+    groups = [{"params": others, "lr": head_rate}]
+    if pretrained:
+        groups.append({"params": pretrained, "lr": training.learning_rate})
+    return torch.optim.Adam(groups)
+
+
+def predict_grids(
+    model: KoalaModel, batcher: Batcher, items: Sequence[Item], *, size: int = 64
+) -> list[Grid]:
+    """Predict the grids of all procedures that the items stand in."""
+    model.eval()
+    rows: dict[tuple[int, int], Row] = {}
+    with torch.no_grad():
+        for batch in build_batches(items, size):
+            output = model(batcher.build(batch)).to_numpy()
+            for index, item in enumerate(batch):
+                names = ("?", *(candidate.name for candidate in item.procedure.candidates))
+                name = item.procedure.entities[item.entity].name
+                rows[id(item.procedure), item.entity] = decode_row(output, index, name, names)
+    grids = []
+    for procedure in {id(item.procedure): item.procedure for item in items}.values():
+        texts = tuple(step.text for step in procedure.steps)
+        own = tuple(rows[id(procedure), index] for index in range(len(procedure.entities)))
+        grids.append(Grid(procedure.id, texts, own))
+    return grids
+
+
+def _describe(line: Epoch, progress: Progress) -> str:
+    return (
+        f"epoch {line.epoch:2}  loss {line.loss:.3f} (state {line.state_loss:.3f}, "
+        f"location {line.location_loss:.3f}, attention {line.attention_loss:.3f})  "
+        f"dev P {line.precision:.3f} R {line.recall:.3f} F1 {line.f1:.3f}"
+        f"{' *' if progress.best_epoch == line.epoch else ''}  {line.seconds:.0f} s"
+    )

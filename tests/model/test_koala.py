@@ -1,0 +1,173 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from koala.batch import build_gold  # noqa: E402
+from koala.knowledge.conceptnet import build_store  # noqa: E402
+from koala.model.koala import build_model  # noqa: E402
+from koala.model.memory import KnowledgeInjector  # noqa: E402
+from koala.model.pooling import masked_mean  # noqa: E402
+from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
+from koala.training.data import build_training_data  # noqa: E402
+from koala.training.loop import build_batcher  # noqa: E402
+from koala.training.loss import compute_losses  # noqa: E402
+
+from .. import tiny  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "triples.tsv").write_text(tiny.TRIPLES)
+    build_store([folder / "triples.tsv"], folder / "store")
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), folder / "store")
+
+
+@pytest.fixture(scope="module")
+def items(settings):
+    return build_training_data(tiny.build_corpus(), settings.knowledge).train
+
+
+def run(settings, items, *, seed=0):
+    torch.manual_seed(seed)
+    model = build_model(settings)
+    model.eval()
+    with torch.no_grad():
+        return model(build_batcher(settings).build(items)).to_numpy()
+
+
+def test_shapes_and_lengths(settings, items):
+    output = run(settings, items)
+    n_candidates = 1 + max(len(item.procedure.candidates) for item in items)
+    assert output.tags.shape == (6, 4, 6)
+    assert output.places.shape == (6, 5, n_candidates)
+    assert output.n_steps.tolist() == [3, 3, 4, 4, 2, 2]
+    assert np.isfinite(output.tags).all()
+
+
+def test_an_entity_says_the_same_alone_and_among_others(settings, items):
+    together = run(settings, items)
+    for index, item in enumerate(items):
+        alone = run(settings, [item])
+        steps, candidates = alone.n_steps[0], alone.n_candidates[0]
+        assert together.tags[index, :steps] == pytest.approx(alone.tags[0], abs=1e-5)
+        ours = together.places[index, : steps + 1, :candidates]
+        assert ours == pytest.approx(alone.places[0], abs=1e-5)
+
+
+def test_attention_is_a_distribution_over_the_real_triples(settings, items):
+    output = run(settings, items)
+    for index, item in enumerate(items):
+        weights = output.attention[index, : output.n_steps[index]]
+        if item.triples:
+            assert weights.sum(-1) == pytest.approx(1.0, abs=1e-5)
+            assert weights[:, len(item.triples) :].sum() == 0
+        else:
+            assert weights.sum() == 0
+
+
+def gradients(settings, items):
+    torch.manual_seed(0)
+    model = build_model(settings)
+    output = model(build_batcher(settings).build(items))
+    compute_losses(output, build_gold(items), model.crf, settings.loss).total.backward()
+    return {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+def test_frozen_parts_get_no_gradient_and_all_others_do(settings, items):
+    found = gradients(settings, items)
+    # Not reached by the loss: positions and kinds of tokens that the batch does not have are rows
+    # of tables, so every parameter as a whole must be.
+    for name, gradient in found.items():
+        if name.startswith("triple_encoder.transformer."):
+            assert gradient is None, name
+        else:
+            assert gradient is not None, name
+            assert torch.isfinite(gradient).all(), name
+            assert gradient.abs().sum() > 0, name
+
+
+@pytest.mark.parametrize(
+    "knowledge",
+    [
+        {"is_used": False},
+        {"has_attention": False},
+        {"integration": "concatenation"},
+        {"is_frozen": False},
+    ],
+)
+def test_every_setting_of_the_paper_learns(settings, items, knowledge):
+    changed = replace(settings, knowledge=replace(settings.knowledge, **knowledge))
+    found = gradients(changed, items)
+    assert all(g is None or torch.isfinite(g).all() for g in found.values())
+    is_there = any(name.startswith("triple_encoder.") for name in found)
+    assert is_there == changed.knowledge.is_used
+
+
+def test_no_relevant_triple_is_a_loss_of_zero_and_no_nan(settings, items):
+    torch.manual_seed(0)
+    model = build_model(settings)
+    bare = [replace(item, relevance=None) for item in items]
+    for form in ("positives", "paper"):
+        loss = LossSettings(attention_form=form)
+        output = model(build_batcher(settings).build(bare))
+        losses = compute_losses(output, build_gold(bare), model.crf, loss)
+        assert losses.attention.item() == 0.0
+        model.zero_grad()
+        losses.total.backward()
+        assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
+
+
+def test_the_two_forms_of_the_attention_loss(settings, items):
+    """The paper's form divides by all pairs, the default by the positive ones."""
+    torch.manual_seed(0)
+    model = build_model(settings)
+    model.eval()
+    gold = build_gold(items)
+    output = model(build_batcher(settings).build(items))
+    both = [
+        compute_losses(output, gold, model.crf, LossSettings(attention_form=form)).attention.item()
+        for form in ("positives", "paper")
+    ]
+    n_positive = gold.state_relevance.sum() + gold.place_relevance.sum()
+    pairs = output.step_mask.sum().item() * gold.state_relevance.shape[-1]
+    assert n_positive > 0
+    assert both[0] * n_positive == pytest.approx(both[1] * pairs, rel=1e-4)
+
+
+def test_the_gate_is_the_papers_equation():
+    torch.manual_seed(0)
+    injector = KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
+    query, triples = torch.randn(1, 1, 4), torch.randn(1, 2, 3)
+    new, log_attention = injector(query, triples, torch.ones(1, 2, dtype=torch.bool))
+    h, t = query[0, 0], triples[0]
+    beta = (injector.attention.weight @ h) @ t.T
+    alpha = beta.softmax(0)
+    g = alpha @ t
+    joint = torch.cat([h, g])
+    i = (injector.gate.weight @ joint + injector.gate.bias).sigmoid()
+    f = injector.mix.weight @ joint + injector.mix.bias
+    assert new[0, 0].tolist() == pytest.approx((i * f + (1 - i) * h).tolist(), abs=1e-6)
+    assert log_attention[0, 0].exp().tolist() == pytest.approx(alpha.tolist(), abs=1e-6)
+
+
+def test_without_triples_the_input_stays():
+    injector = KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
+    query = torch.randn(2, 5, 4)
+    mask = torch.tensor([[False, False], [True, False]])
+    new, _ = injector(query, torch.randn(2, 2, 3), mask)
+    assert torch.equal(new[0], query[0])
+    assert not torch.equal(new[1], query[1])
+
+
+def test_masked_mean_of_a_worked_example():
+    values = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
+    mask = torch.tensor([[[True, True, False], [False, False, False]]])
+    assert masked_mean(mask, values).tolist() == [[[2.0, 3.0], [0.0, 0.0]]]
+
+
+def test_knowledge_settings_default_to_the_published_code():
+    assert KnowledgeSettings().is_frozen

@@ -1,0 +1,118 @@
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file  # noqa: E402
+
+from koala.errors import FileError  # noqa: E402
+from koala.knowledge.conceptnet import build_store  # noqa: E402
+from koala.settings import Settings  # noqa: E402
+from koala.training.batches import build_batches, group_items  # noqa: E402
+from koala.training.checkpoint import BEST, LAST, load_checkpoint, read_settings_of  # noqa: E402
+from koala.training.data import build_training_data  # noqa: E402
+from koala.training.loop import Training, predict_grids  # noqa: E402
+
+from .. import tiny  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "triples.tsv").write_text(tiny.TRIPLES)
+    build_store([folder / "triples.tsv"], folder / "store")
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), folder / "store")
+
+
+@pytest.fixture(scope="module")
+def data(base):
+    return build_training_data(tiny.build_corpus(), base.knowledge)
+
+
+def with_training(settings: Settings, **changes) -> Settings:
+    return replace(settings, training=replace(settings.training, **changes))
+
+
+def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
+    settings = with_training(base, epochs=60, learning_rate=1e-2)
+    training = Training(settings, data, tmp_path)
+    training.run()
+    load_checkpoint(tmp_path / BEST, training.model)
+    grids = predict_grids(training.model, training.batcher, data.dev)
+    gold = data.dev_gold
+    pairs = [
+        (ours, theirs)
+        for grid in grids
+        for row, gold_row in zip(grid.rows, gold[grid.id].rows, strict=True)
+        for ours, theirs in zip(row.tags, gold_row.tags, strict=True)
+    ]
+    assert sum(ours == theirs for ours, theirs in pairs) / len(pairs) >= 0.98
+    assert all(row.problem is None for grid in grids for row in grid.rows)
+
+
+def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path):
+    settings = replace(with_training(base, epochs=4), encoder=replace(base.encoder, dropout=0.4))
+    Training(settings, data, tmp_path / "whole").run()
+    first = Training(with_training(settings, epochs=2), data, tmp_path / "parts")
+    first.run()
+    again = Training(settings, data, tmp_path / "parts")
+    again.resume()
+    assert again.progress.epoch == 2
+    again.run()
+    one, other = (load_file(tmp_path / name / LAST) for name in ("whole", "parts"))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    logs = [(tmp_path / name / "log.jsonl").read_text().count("\n") for name in ("whole", "parts")]
+    assert logs == [4, 4]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(base, data, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        Training(with_training(base, epochs=1, seed=seed), data, tmp_path / name).run()
+    a, b, c = (load_file(tmp_path / name / LAST) for name in "abc")
+    key = "model.states.output.weight"
+    assert torch.equal(a[key], b[key])
+    assert not torch.equal(a[key], c[key])
+
+
+def test_training_stops_when_dev_no_longer_rises(base, data, tmp_path):
+    settings = with_training(base, epochs=50, patience=2, learning_rate=0.0)
+    assert Training(settings, data, tmp_path).run().epoch == 3
+
+
+def test_a_checkpoint_knows_its_settings(base, data, tmp_path):
+    Training(with_training(base, epochs=1), data, tmp_path).run()
+    settings, progress = read_settings_of(tmp_path / BEST)
+    assert settings == with_training(base, epochs=1)
+    assert progress.epoch == 1
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path):
+    with pytest.raises(FileError, match="no such checkpoint"):
+        read_settings_of(tmp_path / "none")
+    (tmp_path / "x.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(FileError, match="not a safetensors file"):
+        read_settings_of(tmp_path / "x.safetensors")
+
+
+def test_gold_places_are_candidates_for_training_only(data):
+    names = {id(i.procedure): {c.name for c in i.procedure.candidates} for i in data.train}
+    for item in data.train:
+        places = set(item.gold.locations) - {"-", "?"}
+        assert places <= names[id(item.procedure)]
+    dev = {i.procedure.id: {c.name for c in i.procedure.candidates} for i in data.dev}
+    assert "rain" in dev["rain"] or "water" in dev["rain"]
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1])
+def test_batches_hold_every_item_once_and_keep_procedures_whole(data, seed):
+    batches = build_batches(data.train, 3, seed=seed)
+    items = [item for batch in batches for item in batch]
+    assert sorted(map(id, items)) == sorted(map(id, data.train))
+    assert all(len(batch) <= 3 or len(group_items(batch)) == 1 for batch in batches)
+    homes = {}
+    for number, batch in enumerate(batches):
+        for item in batch:
+            homes.setdefault(item.procedure.id, set()).add(number)
+    assert all(len(found) == 1 for found in homes.values())
