@@ -5,11 +5,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
+
 from koala.batch import build_gold  # noqa: E402
 from koala.knowledge.conceptnet import build_store  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
+from koala.model.location import LocationPredictor  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
-from koala.model.pooling import masked_mean  # noqa: E402
+from koala.model.pooling import SharedInputLSTM, masked_mean  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
@@ -141,26 +144,57 @@ def test_the_two_forms_of_the_attention_loss(settings, items):
 def test_the_gate_is_the_papers_equation():
     torch.manual_seed(0)
     injector = KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
-    query, triples = torch.randn(1, 1, 4), torch.randn(1, 2, 3)
-    new, log_attention = injector(query, triples, torch.ones(1, 2, dtype=torch.bool))
-    h, t = query[0, 0], triples[0]
+    query, triples = torch.randn(1, 4), torch.randn(1, 2, 3)
+    new, log_attention = injector(
+        query, torch.tensor([0]), triples, torch.ones(1, 2, dtype=torch.bool)
+    )
+    h, t = query[0], triples[0]
     beta = (injector.attention.weight @ h) @ t.T
     alpha = beta.softmax(0)
     g = alpha @ t
     joint = torch.cat([h, g])
     i = (injector.gate.weight @ joint + injector.gate.bias).sigmoid()
     f = injector.mix.weight @ joint + injector.mix.bias
-    assert new[0, 0].tolist() == pytest.approx((i * f + (1 - i) * h).tolist(), abs=1e-6)
-    assert log_attention[0, 0].exp().tolist() == pytest.approx(alpha.tolist(), abs=1e-6)
+    assert new[0].tolist() == pytest.approx((i * f + (1 - i) * h).tolist(), abs=1e-6)
+    assert log_attention[0].exp().tolist() == pytest.approx(alpha.tolist(), abs=1e-6)
 
 
 def test_without_triples_the_input_stays():
     injector = KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
-    query = torch.randn(2, 5, 4)
+    query = torch.randn(3, 4)
     mask = torch.tensor([[False, False], [True, False]])
-    new, _ = injector(query, torch.randn(2, 2, 3), mask)
-    assert torch.equal(new[0], query[0])
+    new, _ = injector(query, torch.tensor([0, 1, 0]), torch.randn(2, 2, 3), mask)
+    assert torch.equal(new[[0, 2]], query[[0, 2]])
     assert not torch.equal(new[1], query[1])
+
+
+def test_shared_inputs_give_the_numbers_of_a_plain_lstm():
+    torch.manual_seed(0)
+    shared = SharedInputLSTM(input_width=6, width=5)
+    rows = torch.randn(7, 6)
+    index, lengths = torch.randint(7, (4, 5)), torch.tensor([5, 3, 1, 4])
+    packed = pack_padded_sequence(rows[index], lengths, batch_first=True, enforce_sorted=False)
+    expected, _ = pad_packed_sequence(shared.lstm(packed)[0], batch_first=True)
+    assert torch.allclose(shared(rows, index, lengths), expected, atol=1e-6)
+
+
+def test_place_scores_are_those_of_the_plain_form():
+    """Equation 5 written out for every candidate and position, no input shared."""
+    torch.manual_seed(0)
+    predictor = LocationPredictor(input_width=4, width=3, injector=None)
+    entity, candidates = torch.randn(2, 3, 4), torch.randn(2, 5, 3, 4)
+    is_named = torch.rand(2, 5, 3) < 0.4
+    candidates = candidates * is_named.unsqueeze(-1)
+    mask = torch.ones(2, 5, dtype=torch.bool)
+    none = (torch.zeros(2, 0, 1), torch.zeros(2, 0, dtype=torch.bool))
+    scores, _ = predictor(entity, candidates, is_named, mask, torch.tensor([3, 3]), *none)
+    for batch in range(2):
+        for candidate in range(5):
+            own = predictor.unknown.expand(3, 4) if candidate == 0 else candidates[batch, candidate]
+            inputs = torch.cat([entity[batch], own], dim=-1)
+            inputs = torch.cat([torch.zeros(1, 8), inputs]).unsqueeze(0)
+            expected = predictor.output(predictor.lstm.lstm(inputs)[0])[0, :, 0]
+            assert torch.allclose(scores[batch, :, candidate], expected, atol=1e-6)
 
 
 def test_masked_mean_of_a_worked_example():

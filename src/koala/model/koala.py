@@ -83,7 +83,10 @@ class KoalaModel(nn.Module):
         knowledge = (n_steps, triples, arrays["triple_mask"])
         is_mentioned = arrays["entity_pieces"].any(-1)
         tags, state_attention = self.states(entity, verbs, is_mentioned, *knowledge)
-        places, place_attention = self.locations(entity, candidates, candidate_mask, *knowledge)
+        is_named = arrays["candidate_pieces"].any(-1)[owner]
+        places, place_attention = self.locations(
+            entity, candidates, is_named, candidate_mask, *knowledge
+        )
         transitions, starts, ends = self.crf.potentials()
         return TensorOutput(
             tags=tags,

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from koala.model.memory import KnowledgeInjector
-from koala.model.pooling import SequenceLSTM
+from koala.model.pooling import SharedInputLSTM
 
 
 class LocationPredictor(nn.Module):
@@ -19,13 +19,14 @@ class LocationPredictor(nn.Module):
         self.injector = injector
         self.unknown = nn.Parameter(torch.randn(input_width) * 0.1)
         read_width = injector.width if injector else 2 * input_width
-        self.lstm = SequenceLSTM(input_width=read_width, width=width)
+        self.lstm = SharedInputLSTM(input_width=read_width, width=width)
         self.output = nn.Linear(self.lstm.width, 1)
 
     def forward(
         self,
         entity: Tensor,
         candidates: Tensor,
+        is_named: Tensor,
         candidate_mask: Tensor,
         n_steps: Tensor,
         triples: Tensor,
@@ -33,26 +34,44 @@ class LocationPredictor(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Give place scores (batch, steps + 1, candidates) and log attention.
 
-        Shapes: entity (batch, steps, width), candidates (batch, candidates, steps, width),
-        candidate_mask (batch, candidates); log attention (batch, candidates, steps + 1, triples).
+        Shapes: entity (batch, steps, width), candidates (batch, candidates, steps, width), is_named
+        (batch, candidates, steps), candidate_mask (batch, candidates); log attention (batch,
+        candidates, steps + 1, triples).
         """
-        batch, n_candidates, steps, width = candidates.shape
-        is_unknown = torch.arange(n_candidates, device=candidates.device) == 0
-        candidates = torch.where(is_unknown[None, :, None, None], self.unknown, candidates)
-        # (batch, candidates, steps, 2 · width), with a zero position in front
-        repeated = entity.unsqueeze(1).expand(batch, n_candidates, steps, width)
-        inputs = torch.cat([repeated, candidates], dim=-1)
-        inputs = nn.functional.pad(inputs, (0, 0, 1, 0))
+        rows, owner, index = self._build_rows(entity, candidates, is_named)
         log_attention = None
         if self.injector is not None:
-            inputs, log_attention = self.injector(inputs, triples, triple_mask)
-        scores = self._decode(inputs, candidate_mask, n_steps)
+            rows, log_rows = self.injector(rows, owner, triples, triple_mask)
+            log_attention = log_rows[index]
+        lengths = (n_steps + 1).unsqueeze(1).expand_as(candidate_mask)[candidate_mask]
+        states = self.lstm(rows, index[candidate_mask], lengths)
+        # (real candidates, steps + 1)
+        real: Tensor = self.output(states).squeeze(-1)
+        scores = real.new_full(index.shape, torch.finfo(real.dtype).min)
+        scores = scores.masked_scatter(candidate_mask.unsqueeze(-1), real)
         return scores.transpose(1, 2), log_attention
 
-    def _decode(self, inputs: Tensor, candidate_mask: Tensor, n_steps: Tensor) -> Tensor:
-        """Run the decoder for the real candidates alone: (batch, candidates, steps + 1)."""
-        lengths = (n_steps + 1).unsqueeze(1).expand_as(candidate_mask)[candidate_mask]
-        # (real candidates, steps + 1)
-        real: Tensor = self.output(self.lstm(inputs[candidate_mask], lengths)).squeeze(-1)
-        scores = real.new_full(inputs.shape[:3], torch.finfo(real.dtype).min)
-        return scores.masked_scatter(candidate_mask.unsqueeze(-1), real)
+    def _build_rows(
+        self, entity: Tensor, candidates: Tensor, is_named: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Give the distinct inputs [h_e; h_c] (equation 5), their entities, and who reads which.
+
+        Shapes: (rows, 2 · width), (rows,), (batch, candidates, steps + 1).
+        """
+        batch, n_candidates, steps, width = candidates.shape
+        # `?` is present everywhere.
+        is_unknown = torch.arange(n_candidates, device=entity.device) == 0
+        is_named = is_named | is_unknown[None, :, None]
+        candidates = torch.where(is_unknown[None, :, None, None], self.unknown, candidates)
+        # One row an entity and position for all candidates not named there: [h_e; 0]
+        base = nn.functional.pad(entity, (0, width, 1, 0)).flatten(0, 1)
+        owner_of_base = torch.arange(batch, device=entity.device).repeat_interleave(steps + 1)
+        # And one for each candidate that is: [h_e; h_c]
+        owner, candidate, step = is_named.nonzero(as_tuple=True)
+        named = torch.cat([entity[owner, step], candidates[owner, candidate, step]], dim=-1)
+        index = torch.arange(len(base), device=entity.device).view(batch, 1, steps + 1)
+        index = index.repeat(1, n_candidates, 1)
+        index[owner, candidate, step + 1] = len(base) + torch.arange(
+            len(named), device=entity.device
+        )
+        return torch.cat([base, named]), torch.cat([owner_of_base, owner]), index

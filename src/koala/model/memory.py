@@ -22,40 +22,36 @@ class KnowledgeInjector(nn.Module):
         self.mix = nn.Linear(joint, query_width) if is_gated else None
         self.width = query_width if is_gated else joint
 
-    def forward(self, query: Tensor, triples: Tensor, triple_mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, query: Tensor, owner: Tensor, triples: Tensor, triple_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Infuse knowledge; give the new input and log α (−inf at padding).
 
-        Shapes: query (batch, …, query_width), triples (batch, triples, triple_width), triple_mask
-        (batch, triples) → (batch, …, width), (batch, …, triples).
+        Shapes: query (rows, query_width), owner (rows,) the entity of each row, triples (batch,
+        triples, triple_width), triple_mask (batch, triples) → (rows, width), (rows, triples).
         """
-        batch, *middle, query_width = query.shape
-        # (batch, queries, query_width)
-        flat = query.reshape(batch, -1, query_width)
-        log_weights = self._attend(flat, triples, triple_mask)
-        graph = log_weights.exp().nan_to_num(0.0) @ triples
-        mixed = self._mix(flat, graph, triple_mask.any(1))
-        return (
-            mixed.reshape(batch, *middle, self.width),
-            log_weights.reshape(batch, *middle, triples.shape[1]),
-        )
+        # (rows, triples, triple_width), (rows, triples)
+        own_triples, own_mask = triples[owner], triple_mask[owner]
+        log_weights = self._attend(query, own_triples, own_mask)
+        # (rows, triple_width)
+        graph = (log_weights.exp().unsqueeze(1) @ own_triples).squeeze(1)
+        return self._mix(query, graph, own_mask.any(1)), log_weights
 
-    def _attend(self, flat: Tensor, triples: Tensor, triple_mask: Tensor) -> Tensor:
-        # (batch, queries, triples)
+    def _attend(self, query: Tensor, triples: Tensor, mask: Tensor) -> Tensor:
         scores: Tensor
         if self.attention is None:
-            scores = torch.zeros(*flat.shape[:2], triples.shape[1], device=flat.device)
+            scores = torch.zeros(mask.shape, dtype=query.dtype, device=query.device)
         else:
-            scores = self.attention(flat) @ triples.transpose(1, 2)
-        scores = scores.masked_fill(~triple_mask.unsqueeze(1), float("-inf"))
+            scores = (triples @ self.attention(query).unsqueeze(2)).squeeze(2)
         # A row without triples would be 0/0: it gets even scores and is left out of the mixture.
-        is_empty = ~triple_mask.any(1)
-        scores = scores.masked_fill(is_empty[:, None, None], 0.0)
-        return scores.log_softmax(-1).masked_fill(~triple_mask.unsqueeze(1), float("-inf"))
+        is_empty = ~mask.any(1, keepdim=True)
+        scores = scores.masked_fill(~(mask | is_empty), float("-inf"))
+        return scores.log_softmax(-1).masked_fill(~mask, float("-inf"))
 
-    def _mix(self, flat: Tensor, graph: Tensor, has_triples: Tensor) -> Tensor:
-        joint = torch.cat([flat, graph], dim=-1)
+    def _mix(self, query: Tensor, graph: Tensor, has_triples: Tensor) -> Tensor:
+        joint = torch.cat([query, graph], dim=-1)
         if self.gate is None or self.mix is None:
             return joint
-        gate: Tensor = self.gate(joint).sigmoid() * has_triples[:, None, None]
-        mixed: Tensor = gate * self.mix(joint) + (1 - gate) * flat
+        gate: Tensor = self.gate(joint).sigmoid() * has_triples.unsqueeze(1)
+        mixed: Tensor = gate * self.mix(joint) + (1 - gate) * query
         return mixed

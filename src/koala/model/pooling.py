@@ -1,5 +1,6 @@
-"""Means over the pieces of a mention, and sequences of different lengths."""
+"""Means over the pieces of a mention, and LSTMs over steps."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -32,3 +33,48 @@ class SequenceLSTM(nn.Module):
         output, _ = self.lstm(packed)
         padded, _ = pad_packed_sequence(output, batch_first=True, total_length=inputs.shape[1])
         return padded
+
+
+class SharedInputLSTM(nn.Module):
+    """A bidirectional LSTM over many sequences that share most of their inputs.
+
+    A candidate is named in one or two steps; in all others its input is that of every candidate not
+    named there. So the distinct inputs are projected once, and each sequence looks its own up: the
+    same numbers as `SequenceLSTM`, with a quarter of the multiplications.
+    """
+
+    def __init__(self, *, input_width: int, width: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(input_width, width, batch_first=True, bidirectional=True)
+        self.width = 2 * width
+
+    def forward(self, rows: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+        """Read distinct inputs (rows, input_width) as sequences: index (sequences, positions).
+
+        Gives (sequences, positions, 2 · width); what is past a sequence's length is zero.
+        """
+        positions = torch.arange(index.shape[1], device=index.device)
+        # (sequences, positions)
+        mask = positions < lengths.unsqueeze(1)
+        backward = torch.where(mask, lengths.unsqueeze(1) - 1 - positions, positions)
+        forward_states = self._run(rows, index, mask, "")
+        backward_states = self._run(rows, index.gather(1, backward), mask, "_reverse")
+        turned = backward_states.gather(1, backward.unsqueeze(2).expand_as(backward_states))
+        return torch.cat([forward_states, turned], dim=-1)
+
+    def _run(self, rows: Tensor, index: Tensor, mask: Tensor, direction: str) -> Tensor:
+        """Run one direction; padding stands behind the real positions."""
+        weights = dict(self.lstm.named_parameters())
+        bias = weights[f"bias_ih_l0{direction}"] + weights[f"bias_hh_l0{direction}"]
+        projected = nn.functional.linear(rows, weights[f"weight_ih_l0{direction}"], bias)
+        recurrent = weights[f"weight_hh_l0{direction}"].t()
+        hidden = projected.new_zeros(index.shape[0], self.width // 2)
+        cell = torch.zeros_like(hidden)
+        states = []
+        for position in range(index.shape[1]):
+            gates = torch.addmm(projected[index[:, position]], hidden, recurrent)
+            enter, forget, new, leave = gates.chunk(4, dim=1)
+            cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
+            hidden = leave.sigmoid() * cell.tanh()
+            states.append(hidden)
+        return torch.stack(states, dim=1) * mask.unsqueeze(2)

@@ -32,9 +32,13 @@ class StateTracker(nn.Module):
         Shapes: entity and verbs (batch, steps, width), is_mentioned (batch, steps), n_steps
         (batch,), triples (batch, triples, width).
         """
+        batch, steps, _ = entity.shape
         # h_t = [h_e; h_v], zero where the entity is not mentioned (equation 1)
         inputs = torch.cat([entity, verbs], dim=-1) * is_mentioned.unsqueeze(-1)
         log_attention = None
         if self.injector is not None:
-            inputs, log_attention = self.injector(inputs, triples, triple_mask)
+            owner = torch.arange(batch, device=entity.device).repeat_interleave(steps)
+            rows, log_rows = self.injector(inputs.flatten(0, 1), owner, triples, triple_mask)
+            inputs = rows.view(batch, steps, -1)
+            log_attention = log_rows.view(batch, steps, -1)
         return self.output(self.lstm(inputs, n_steps)), log_attention

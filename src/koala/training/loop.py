@@ -101,7 +101,7 @@ class Training:
             output = self.model(self.batcher.build(items))
             losses = compute_losses(output, build_gold(items), self.model.crf, self.settings.loss)
             self.optimizer.zero_grad()
-            losses.total.backward()
+            losses.total.backward()  # type: ignore[no-untyped-call]
             norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.training.clip)
             if not math.isfinite(float(norm)):
                 raise KoalaError("The gradient is not finite; nothing was changed. Lower the rate.")
