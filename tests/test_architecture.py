@@ -21,6 +21,8 @@ ROOMS = {
     "corpora": CORE,
     "settings": {"errors", "files"},
     "encoders": {"errors", "files"},
+    "wikipedia": {"errors", "files", "text", "document"},
+    "pretraining": {"errors", "files", "text", "document", "settings", "encoders", "knowledge"},
     "knowledge": CORE | {"encoders"},
     "batch": CORE | {"knowledge"},
     "decoding": {"errors", "states", "grid"},
@@ -32,7 +34,16 @@ ROOMS = {
     "display": {"errors", "document", "states", "grid"},
     "examples": {"grid"},
     "cli": CORE
-    | {"corpora", "evaluation", "display", "examples", "encoders", "knowledge", "settings"},
+    | {
+        "corpora",
+        "evaluation",
+        "display",
+        "examples",
+        "encoders",
+        "knowledge",
+        "settings",
+        "wikipedia",
+    },
     "__main__": {"cli"},
 }
 MAY_IMPORT_TORCH = {"model", "pretraining", "training"}

@@ -12,7 +12,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Paragraphs like those of a corpus, from Wikipedia or any other text.",
     rich_markup_mode="rich",
-    epilog="Example: koala wikipedia retrieve --queries propara/ --corpus wiki.tsv.xz -o wiki.jsonl",
+    epilog="Example: koala wikipedia retrieve --queries propara/ --corpus wiki.tsv.xz -o out.jsonl",
 )
 
 
@@ -38,9 +38,7 @@ def retrieve_cli(
             "or a folder of them. May be repeated.",
         ),
     ],
-    more: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE]...", help="More of them.")
-    ] = None,
+    more: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="More of them.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many paragraphs a procedure.")] = 50,
     least_words: Annotated[
         int, typer.Option("--least-words", min=0, help="Shorter paragraphs are left out.")
@@ -54,8 +52,9 @@ def retrieve_cli(
 ) -> None:
     """Find the paragraphs most similar to every procedure, by DrQA's TF-IDF.
 
-    The queries are the texts of train, dev and test, as in section 5.1 of the KoaLa paper: texts
-    only, no labels, no prompts, no entities. Every file is read twice.
+    The queries are the texts of train, dev and test, as in section 5.1 of the
+    KoaLa paper: texts only, no labels, no prompts, no entities. Every file is
+    read twice.
 
     One object a line: query, rank, score, title, text.
     """

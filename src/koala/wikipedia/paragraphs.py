@@ -1,0 +1,252 @@
+"""Files of any size → paragraphs, one after the other, in little memory."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from koala.errors import FileError, KoalaError
+from koala.files import is_folder, parse_json
+
+LEAST_WORDS = 20
+"""Shorter paragraphs are mostly headings, captions and stubs."""
+
+LONGEST = 1 << 24
+"""At most so many bytes a line: the longest articles have a few million."""
+
+_WRAPPED_AT = 120
+_HEAD_LINES = 200
+_TELL_EVERY = 1000
+_COMPRESSIONS = (".gz", ".bz2", ".xz")
+_DECOMPRESSORS: tuple[tuple[bytes, Callable[[IO[bytes]], object]], ...] = (
+    (b"\x1f\x8b", gzip.open),
+    (b"BZh", bz2.open),
+    (b"\xfd7zXZ\x00", lzma.open),
+)
+
+Progress = Callable[[int, int], None]
+"""Is told how many bytes of how many were read; compressed files count as they are stored."""
+
+
+class Paragraph(NamedTuple):
+    """A paragraph and the title of the article or book that it stands in."""
+
+    title: str
+    text: str
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+
+
+def read_paragraphs(
+    paths: Sequence[str | Path],
+    *,
+    least_words: int = LEAST_WORDS,
+    progress: Progress | None = None,
+) -> Iterator[Paragraph]:
+    """Stream the paragraphs of files and folders, in order; those with fewer words are left out.
+
+    A file holds one of these, plain or compressed with gzip, bzip2 or xz:
+
+    - `.tsv`: title, tab, text, one paragraph a line;
+    - `.jsonl`: one article a line with "title" and "text", as `wikiextractor --json` writes them;
+    - plain text: one paragraph a line, or wrapped lines with blank lines between paragraphs.
+
+    Files of any other name are told apart by their first line. Of a folder, files named `wiki_…`,
+    `.tsv` and `.jsonl` at any depth are read, or, where there are none, `.txt`.
+    """
+    files = [file for path in paths for file in find_files(path)]
+    total = sum(file.stat().st_size for file in files)
+    done = 0
+    for file in files:
+
+        def tell(position: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + position, total)
+
+        for paragraph in _read_file(file, tell):
+            if paragraph.text and len(paragraph.text.split()) >= least_words:
+                yield paragraph
+        done += file.stat().st_size
+
+
+def find_files(path: str | Path) -> list[Path]:
+    """Give the files of paragraphs that a path stands for, sorted by name."""
+    path = Path(path)
+    if not is_folder(path):
+        # Paragraphs are counted before they are ranked: a pipe could not be read a second time.
+        if not _is_file(path):
+            problem = "no such file. Give a file or folder of paragraphs; a pipe will not do."
+            raise FileError(path, problem)
+        return [path]
+    everything = sorted(file for file in path.rglob("[!.]*") if file.is_file())
+    files = [f for f in everything if f.name.startswith("wiki_") or _find_reader(f)]
+    files = files or [f for f in everything if _strip_compression(f).suffix == ".txt"]
+    if not files:
+        raise FileError(path, "no paragraphs here. Expected files wiki_…, .tsv, .jsonl or .txt.")
+    return files
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that the system cannot even look up
+        return False
+
+
+def _read_file(path: Path, tell: Callable[[int], None]) -> Iterator[Paragraph]:
+    lines = _read_lines(path, tell)
+    first = next((line for line in lines if line.text.strip()), None)
+    if first is None:
+        raise FileError(path, "this file is empty.")
+    read = _find_reader(path) or _guess_reader(path, first)
+    yield from read(path, chain([first], lines))
+
+
+def _read_lines(path: Path, tell: Callable[[int], None]) -> Iterator[_Line]:
+    number = 0
+    try:
+        with path.open("rb") as file:
+            stream = _decompress(file)
+            while raw := stream.readline(LONGEST):
+                number += 1
+                if number % _TELL_EVERY == 0:
+                    tell(file.tell())
+                yield _Line(number, _decode(raw, path, number))
+            tell(file.tell())
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise _damage(path, number, error) from None
+    except OSError as error:
+        # bzip2 and gzip report damage as an OSError that has no number.
+        if error.errno is None:
+            raise _damage(path, number, error) from None
+        raise FileError(path, f"cannot be read ({error.strerror}).") from None
+
+
+def _decompress(file: io.BufferedReader) -> IO[bytes]:
+    """Tell the compression by the first bytes, whatever the file is called."""
+    start = file.peek(6)
+    for magic, decompress in _DECOMPRESSORS:
+        if start.startswith(magic):
+            # The buffer makes reading a line several times faster.
+            return io.BufferedReader(cast("io.RawIOBase", decompress(file)), 1 << 18)
+    return file
+
+
+def _decode(raw: bytes, path: Path, number: int) -> str:
+    if len(raw) == LONGEST and not raw.endswith(b"\n"):
+        problem = f"more than {LONGEST:,} bytes without a line end; paragraphs were expected."
+        raise FileError(path, problem, line=number)
+    if b"\x00" in raw:
+        raise FileError(path, "holds a NUL byte; UTF-8 text was expected.", line=number)
+    try:
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8. Convert the file to UTF-8."
+        raise FileError(path, problem, line=number) from None
+
+
+def _damage(path: Path, number: int, error: Exception) -> FileError:
+    why = str(error).rstrip(".") or "it breaks off"
+    return FileError(path, f"damaged after line {number} ({why}). Download or compress it again.")
+
+
+_Reader = Callable[[Path, Iterable[_Line]], Iterator[Paragraph]]
+
+
+def _strip_compression(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() in _COMPRESSIONS else path
+
+
+def _find_reader(path: Path) -> _Reader | None:
+    """Tell by the name what a file holds; `.txt` and others can hold anything."""
+    readers = {".tsv": _read_tsv, ".jsonl": _read_json, ".json": _read_json, ".ndjson": _read_json}
+    return readers.get(_strip_compression(path).suffix.lower())
+
+
+def _guess_reader(path: Path, first: _Line) -> _Reader:
+    start = first.text.lstrip()
+    if start.startswith(("<mediawiki", "<doc ", "<?xml")):
+        problem = "XML came; paragraphs were expected. Extract them with `wikiextractor --json`."
+        raise FileError(path, problem, line=first.number)
+    if start.startswith("{"):
+        return _read_json
+    return _read_tsv if first.text.count("\t") == 1 else _read_plain
+
+
+def _read_tsv(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
+    for number, line in lines:
+        title, *texts = line.split("\t")
+        if len(texts) == 1:
+            yield Paragraph(title.strip(), texts[0].strip())
+        elif line.strip():
+            problem = (
+                f"{len(texts) + 1} tab-separated column(s) came, 2 were expected (title, text): "
+                f"{_shorten(line)}"
+            )
+            raise FileError(path, problem, line=number)
+
+
+def _read_json(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            value = parse_json(line)
+        except KoalaError as error:
+            raise FileError(path, f"{error} {_shorten(line)}", line=number) from None
+        title, text = (_get_string(value, key, path, number) for key in ("title", "text"))
+        # Extracted articles are not wrapped: every line end parts two paragraphs.
+        for paragraph in text.split("\n"):
+            yield Paragraph(title.strip(), paragraph.strip())
+
+
+def _get_string(value: object, key: str, path: Path, number: int) -> str:
+    found = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(found, str):
+        problem = f'an object with "title" and "text" was expected, {_shorten(repr(value))} came.'
+        raise FileError(path, problem, line=number)
+    return found
+
+
+def _read_plain(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
+    """Give paragraphs under the name of the file."""
+    lines = iter(lines)
+    head: list[_Line] = []
+    for line in lines:
+        head.append(line)
+        if len(head) == _HEAD_LINES or len(line.text) > _WRAPPED_AT:
+            break
+    texts = [line.text.strip() for line in head]
+    # Only short lines in groups with blank lines between them are the lines of a wrapped text.
+    is_wrapped = "" in texts and max(map(len, texts)) <= _WRAPPED_AT
+    everything = chain(head, lines)
+    for text in _join_wrapped(path, everything) if is_wrapped else (e.text for e in everything):
+        yield Paragraph(path.name, text.strip())
+
+
+def _join_wrapped(path: Path, lines: Iterable[_Line]) -> Iterator[str]:
+    parts: list[str] = []
+    length = 0
+    for number, line in lines:
+        if line.strip():
+            parts.append(line.strip())
+            length += len(line)
+        elif parts:
+            yield " ".join(parts)
+            parts, length = [], 0
+        if length > LONGEST:
+            problem = f"more than {LONGEST:,} characters without a blank line between paragraphs."
+            raise FileError(path, problem, line=number)
+    yield " ".join(parts)
+
+
+def _shorten(line: str, width: int = 60) -> str:
+    return repr(line if len(line) <= width else line[: width - 1] + "…")
