@@ -13,7 +13,7 @@ from koala.model.encoder import TextEncoder, TripleEncoder, load_transformer
 from koala.model.location import LocationPredictor
 from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
-from koala.model.pooling import masked_mean
+from koala.model.pooling import look_up, masked_mean
 from koala.model.state_tracker import StateTracker
 from koala.settings import Settings
 
@@ -73,10 +73,10 @@ class KoalaModel(nn.Module):
         hidden = self.text_encoder(arrays["pieces"], arrays["pieces_mask"])
         owner = arrays["procedure"]
         # (batch, steps, width)
-        entity = masked_mean(arrays["entity_pieces"], hidden[owner])
-        verbs = masked_mean(arrays["verb_pieces"], hidden)[owner]
+        entity = masked_mean(arrays["entity_pieces"], look_up(hidden, owner))
+        verbs = look_up(masked_mean(arrays["verb_pieces"], hidden), owner)
         # (batch, candidates, steps, width)
-        candidates = masked_mean(arrays["candidate_pieces"], hidden)[owner]
+        candidates = look_up(masked_mean(arrays["candidate_pieces"], hidden), owner)
         step_mask, candidate_mask = arrays["step_mask"][owner], arrays["candidate_mask"][owner]
         n_steps = step_mask.sum(1)
         triples = self._encode_triples(arrays)
@@ -107,7 +107,7 @@ class KoalaModel(nn.Module):
         distinct: Tensor = self.triple_encoder(
             arrays["triple_pieces"], arrays["triple_input_mask"], arrays["triple_pieces_mask"]
         )
-        return distinct[arrays["triples"]]
+        return look_up(distinct, arrays["triples"])
 
 
 def build_model(settings: Settings) -> KoalaModel:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from koala.model.memory import KnowledgeInjector
-from koala.model.pooling import SharedInputLSTM
+from koala.model.pooling import SharedInputLSTM, look_up
 
 
 class LocationPredictor(nn.Module):
@@ -42,7 +42,7 @@ class LocationPredictor(nn.Module):
         log_attention = None
         if self.injector is not None:
             rows, log_rows = self.injector(rows, owner, triples, triple_mask)
-            log_attention = log_rows[index]
+            log_attention = look_up(log_rows, index)
         lengths = (n_steps + 1).unsqueeze(1).expand_as(candidate_mask)[candidate_mask]
         states = self.lstm(rows, index[candidate_mask], lengths)
         # (real candidates, steps + 1)
@@ -68,7 +68,9 @@ class LocationPredictor(nn.Module):
         owner_of_base = torch.arange(batch, device=entity.device).repeat_interleave(steps + 1)
         # And one for each candidate that is: [h_e; h_c]
         owner, candidate, step = is_named.nonzero(as_tuple=True)
-        named = torch.cat([entity[owner, step], candidates[owner, candidate, step]], dim=-1)
+        entity_rows = look_up(entity.flatten(0, 1), owner * steps + step)
+        place = (owner * n_candidates + candidate) * steps + step
+        named = torch.cat([entity_rows, look_up(candidates.flatten(0, 2), place)], dim=-1)
         index = torch.arange(len(base), device=entity.device).view(batch, 1, steps + 1)
         index = index.repeat(1, n_candidates, 1)
         index[owner, candidate, step + 1] = len(base) + torch.arange(

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from koala.model.pooling import look_up
+
 
 class KnowledgeInjector(nn.Module):
     """Reads the triples with the decoder's input as query and mixes both with an input gate.
@@ -31,7 +33,7 @@ class KnowledgeInjector(nn.Module):
         triples, triple_width), triple_mask (batch, triples) → (rows, width), (rows, triples).
         """
         # (rows, triples, triple_width), (rows, triples)
-        own_triples, own_mask = triples[owner], triple_mask[owner]
+        own_triples, own_mask = look_up(triples, owner), triple_mask[owner]
         log_weights = self._attend(query, own_triples, own_mask)
         # (rows, triple_width)
         graph = (log_weights.exp().unsqueeze(1) @ own_triples).squeeze(1)

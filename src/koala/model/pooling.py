@@ -5,6 +5,15 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
+def look_up(table: Tensor, index: Tensor) -> Tensor:
+    """Give `table[index]` along the first axis; its gradient is summed far faster on a CPU.
+
+    Shapes: table (rows, …), index (…) → (index's shape, table's other axes).
+    """
+    flat = nn.functional.embedding(index, table.reshape(len(table), -1))
+    return flat.reshape(*index.shape, *table.shape[1:])
+
+
 def masked_mean(mask: Tensor, values: Tensor) -> Tensor:
     """Average values where the mask is True; zero where it nowhere is.
 
@@ -72,7 +81,7 @@ class SharedInputLSTM(nn.Module):
         cell = torch.zeros_like(hidden)
         states = []
         for position in range(index.shape[1]):
-            gates = torch.addmm(projected[index[:, position]], hidden, recurrent)
+            gates = torch.addmm(look_up(projected, index[:, position]), hidden, recurrent)
             enter, forget, new, leave = gates.chunk(4, dim=1)
             cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
             hidden = leave.sigmoid() * cell.tanh()
