@@ -41,6 +41,7 @@ ROOMS = {
         "examples",
         "encoders",
         "knowledge",
+        "pretraining",
         "settings",
         "wikipedia",
     },

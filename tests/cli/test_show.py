@@ -5,6 +5,11 @@ import pytest
 
 from koala.corpora.leaderboard import read_predictions
 
+MORE = (
+    "encoders list", "encoders fetch", "knowledge build", "knowledge stats", "knowledge retrieve",
+    "pretrain text", "pretrain triples", "wikipedia retrieve",
+)  # fmt: skip
+
 
 def test_the_bundled_example_is_drawn(koala):
     done = koala("show")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import koala
-from koala.cli import data, encoders, evaluate, show, wikipedia
+from koala.cli import data, encoders, evaluate, knowledge, pretrain, show, wikipedia
 from koala.errors import KoalaError
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("show", epilog=show.EXAMPLE)(show.show_cli)
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")
+app.add_typer(knowledge.app, name="knowledge")
+app.add_typer(pretrain.app, name="pretrain")
 app.add_typer(wikipedia.app, name="wikipedia")
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli import knowledge_store
 from koala.cli.output import show, write_json
 from koala.cli.progress import show_progress
 
@@ -21,6 +22,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog="Example: koala knowledge retrieve fossils.txt --entity bones",
 )
+
+app.command("build", epilog=knowledge_store.BUILD_EXAMPLE)(knowledge_store.build_cli)
+app.command("stats", epilog=knowledge_store.STATS_EXAMPLE)(knowledge_store.stats_cli)
 
 
 @app.command(

@@ -56,16 +56,15 @@ class Relevance:
         return self.states | self.places
 
 
-def count_verbs(
-    pairs: Iterable[tuple[Procedure, Grid]], *, more_than: int = MORE_THAN
-) -> VerbSets:
-    """Count verbs over the entities and steps of annotated procedures; give it train only.
-    """
+def count_verbs(pairs: Iterable[tuple[Procedure, Grid]], *, more_than: int = MORE_THAN) -> VerbSets:
+    """Count verbs over the entities and steps of annotated procedures; give it train only."""
     counts: dict[Action, Counter[str]] = {
         action: Counter() for action in Action if action != Action.NONE
     }
     for procedure, gold in pairs:
-        verbs = [{step.words[i].lemma for i in step.verbs} - AUXILIARIES for step in procedure.steps]
+        verbs = [
+            {step.words[i].lemma for i in step.verbs} - AUXILIARIES for step in procedure.steps
+        ]
         for row in gold.rows:
             for action, found in zip(row.actions, verbs, strict=True):
                 if action != Action.NONE:

@@ -62,9 +62,6 @@ EITHER_SIDE = frozenset(
 )
 """Relations in which the entity may stand on either side; in the others it is the head."""
 
-PARTS_OF_SPEECH = "nvar"
-"""Noun, verb, adjective, adverb, as ConceptNet writes them."""
-
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())

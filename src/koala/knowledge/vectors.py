@@ -108,5 +108,6 @@ def find_concept(words: Sequence[str], triple: Triple, side: str) -> tuple[int, 
 
 def _key(neighbour: Neighbour) -> bytes:
     triple, side = neighbour
-    text = "\t".join((triple.head, triple.relation, triple.tail, side))
+    # The sentence, too: how a relation is said may change with a version.
+    text = "\t".join((triple.head, triple.relation, triple.tail, side, triple.sentence))
     return hashlib.blake2b(text.encode(), digest_size=16).digest()

@@ -1,0 +1,212 @@
+"""`koala pretrain`: the two language-model stages of multi-stage training."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from koala.cli.progress import show_progress
+
+if TYPE_CHECKING:
+    from koala.knowledge.triple import Triple
+    from koala.pretraining.examples import WordPieces
+    from koala.pretraining.masking import Example
+    from koala.pretraining.settings import PretrainingSettings
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Fine-tune an encoder as a language model, before the tracker is trained.",
+    rich_markup_mode="rich",
+    epilog="Example: koala pretrain text configs/pretrain-text-minilm.toml --corpus wiki.jsonl "
+    "-o runs/text",
+)
+
+Probes = dict[str, "Sequence[Example]"]
+
+_Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Settings, a TOML file.")]
+_Dev = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="A corpus; perplexity is measured on the text of its dev."),
+]
+_Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for log and weights.")]
+_Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")]
+_Seed = Annotated[int | None, typer.Option(min=0, help="In place of the settings' seed.")]
+_Minutes = Annotated[
+    float | None, typer.Option(min=0.0, help="Stop and save after so long; --resume goes on.")
+]
+
+
+@app.command(
+    "text",
+    epilog="Example: koala pretrain text configs/pretrain-text-minilm.toml --corpus wiki.jsonl "
+    "--dev propara/ -o runs/text-minilm",
+)
+def text_cli(
+    config: _Config,
+    corpus: Annotated[
+        Path, typer.Option(help="Paragraphs, as `koala wikipedia retrieve` writes them.")
+    ],
+    output: _Output,
+    dev: _Dev = None,
+    resume: _Resume = False,
+    seed: _Seed = None,
+    max_minutes: _Minutes = None,
+) -> None:
+    """Guess masked nouns and verbs of retrieved paragraphs (section 5.1 of the paper)."""
+    from koala.pretraining.examples import build_text_examples, read_paragraphs
+
+    settings = _read_settings(config, "text", seed, max_minutes)
+    pieces = _load_pieces(settings)
+    texts = read_paragraphs(corpus)
+    with show_progress("Tagging paragraphs") as progress:
+        examples = build_text_examples(texts, pieces, longest=settings.longest, progress=progress)
+    _tell(f"{len(texts):,} paragraphs, {sum(len(e.pieces) for e in examples):,} pieces.")
+    _run(settings, pieces, examples, _build_dev_probe(dev, pieces, settings), output, resume)
+
+
+@app.command(
+    "triples",
+    epilog="Example: koala pretrain triples configs/pretrain-triples-minilm.toml "
+    "--triples triples.tsv -o runs/triples-minilm",
+)
+def triples_cli(
+    config: _Config,
+    output: _Output,
+    triples: Annotated[
+        Path | None,
+        typer.Option(help="A TSV of head, relation, tail; or a store, of which all is taken."),
+    ] = None,
+    procedures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A corpus: what is retrieved for its entities is taken."),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Where --procedures retrieves from; default: koala's own.")
+    ] = None,
+    dev: _Dev = None,
+    resume: _Resume = False,
+    seed: _Seed = None,
+    max_minutes: _Minutes = None,
+) -> None:
+    """Guess masked heads, relations and tails of triples (section 5.2 of the paper)."""
+    from koala.pretraining.examples import build_triple_examples, hold_out
+
+    settings = _read_settings(config, "triples", seed, max_minutes)
+    pieces = _load_pieces(settings)
+    known = _find_triples(triples, procedures, store)
+    learned, held = hold_out(known, settings.held_out, seed=settings.seed)
+    examples = build_triple_examples(learned, pieces)
+    _tell(f"{len(learned):,} triples make {len(examples):,} instances; {len(held):,} held out.")
+    probes = _build_dev_probe(dev, pieces, settings)
+    if held:
+        probes["held-out triples"] = build_triple_examples(held, pieces)
+    _run(settings, pieces, examples, probes, output, resume)
+
+
+def _read_settings(
+    config: Path, stage: str, seed: int | None, max_minutes: float | None
+) -> "PretrainingSettings":
+    from koala.errors import FileError
+    from koala.pretraining.settings import read_pretraining_settings
+
+    settings = read_pretraining_settings(config)
+    if settings.stage != stage:
+        problem = f"for the stage {settings.stage!r}. Run: koala pretrain {settings.stage}"
+        raise FileError(config, problem)
+    if seed is not None:
+        settings = replace(settings, seed=seed)
+    return settings if max_minutes is None else replace(settings, max_minutes=max_minutes)
+
+
+def _load_pieces(settings: "PretrainingSettings") -> "WordPieces":
+    from koala.encoders.weights import find_weights
+    from koala.pretraining.examples import WordPieces
+
+    return WordPieces(find_weights(settings.encoder))
+
+
+def _build_dev_probe(
+    dev: Path | None, pieces: "WordPieces", settings: "PretrainingSettings"
+) -> Probes:
+    if dev is None:
+        return {}
+    from koala.corpora import read_corpus
+    from koala.pretraining.examples import build_text_examples
+
+    procedures = [example.procedure for example in read_corpus(dev).splits["dev"]]
+    texts = [" ".join(step.text for step in procedure.steps) for procedure in procedures]
+    examples = build_text_examples(texts, pieces, longest=settings.longest)
+    return {"nouns and verbs of dev": examples}
+
+
+def _find_triples(
+    triples: Path | None, procedures: Path | None, store: Path | None
+) -> "list[Triple]":
+    from koala.errors import KoalaError
+    from koala.knowledge.store import Store
+    from koala.pretraining.examples import read_triples
+
+    if (triples is None) == (procedures is None):
+        raise KoalaError("Give either --triples, a file of them, or --procedures, a corpus.")
+    if procedures is not None:
+        return _retrieve_triples(procedures, store)
+    if triples is not None and triples.suffix == ".store":
+        with Store.open(triples) as opened:
+            return list(opened)
+    return read_triples(str(triples))
+
+
+def _retrieve_triples(folder: Path, store: Path | None) -> "list[Triple]":
+    """Retrieve for every entity of a corpus; of all splits, as it reads texts and names only."""
+    from koala.corpora import read_corpus
+    from koala.document import annotate
+    from koala.encoders import open_encoder
+    from koala.knowledge.retrieval import Retriever
+    from koala.knowledge.store import Store
+
+    splits = read_corpus(folder).splits
+    procedures = annotate([example.procedure for split in splits.values() for example in split])
+    with Store.open(store) as opened, show_progress("Retrieving triples") as progress:
+        found = Retriever(opened, open_encoder()).retrieve(procedures, progress=progress)
+    triples = (one.triple for groups in found for group in groups for one in group)
+    distinct = {(t.head, t.relation, t.tail): t for t in triples}
+    return list(distinct.values())
+
+
+def _run(
+    settings: "PretrainingSettings",
+    pieces: "WordPieces",
+    examples: "Sequence[Example]",
+    probes: "Mapping[str, Sequence[Example]]",
+    output: Path,
+    resume: bool,
+) -> None:
+    from koala.errors import KoalaError
+
+    try:
+        from koala.pretraining.language_model import StageData, pretrain
+        from koala.pretraining.perplexity import mask_in_parts
+    except ModuleNotFoundError as error:
+        raise KoalaError(
+            f"Training needs {error.name}, which is not installed. "
+            "Install it with: pip install koala[train]"
+        ) from None
+    masked = {name: mask_in_parts(some, pieces.mask) for name, some in probes.items()}
+    with show_progress("Training") as progress:
+        outcome = pretrain(
+            settings,
+            StageData(examples, masked),
+            output,
+            resume=resume,
+            progress=progress,
+            tell=_tell,
+        )
+    if not outcome.is_finished:
+        _tell("Out of time; all is saved. The same command with --resume goes on.")
+    typer.echo(outcome.folder)
+
+
+def _tell(line: str) -> None:
+    typer.echo(line, err=True)

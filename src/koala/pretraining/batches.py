@@ -1,0 +1,90 @@
+"""Examples → masked batches, the same ones in every run, process and resumed run."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, Sampler
+
+from koala.pretraining.masking import IGNORED, Example, Masked, Masking, build_rng
+
+_POOL = 50
+"""Batches among which examples are sorted by length: little padding, and still by chance."""
+
+
+class MaskedDataset(Dataset[Masked]):
+    """Examples that are masked anew in every epoch."""
+
+    def __init__(self, examples: Sequence[Example], masking: Masking, *, seed: int) -> None:
+        self.examples = examples
+        self.masking = masking
+        self.seed = seed
+        self.epoch = 0
+        """Set before each epoch."""
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, index: int) -> Masked:
+        rng = build_rng(self.seed, self.epoch, index)
+        return self.masking.mask(self.examples[index], rng)
+
+    @property
+    def n_pieces(self) -> int:
+        """All word pieces."""
+        return sum(len(example.pieces) for example in self.examples)
+
+
+class LengthSampler(Sampler[int]):
+    """Examples in an order by chance in which those of a batch are about equally long."""
+
+    def __init__(self, dataset: MaskedDataset, *, batch: int) -> None:
+        self.dataset = dataset
+        self.batch = batch
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __iter__(self) -> Iterator[int]:
+        data, batch = self.dataset, self.batch
+        # One number behind the last example: the order is drawn apart from the masks.
+        rng = build_rng(data.seed, data.epoch, len(data))
+        order = rng.permutation(len(data))
+        lengths = np.array([len(example.pieces) for example in data.examples])
+        batches: list[list[int]] = []
+        for start in range(0, len(order), batch * _POOL):
+            pool = order[start : start + batch * _POOL]
+            pool = pool[np.argsort(-lengths[pool], kind="stable")]
+            batches += [pool[i : i + batch].tolist() for i in range(0, len(pool), batch)]
+        # A short batch must stay the last one, or the loader would cut across all behind it.
+        whole = [each for each in batches if len(each) == batch]
+        short = [each for each in batches if len(each) < batch]
+        for number in rng.permutation(len(whole)):
+            yield from whole[number]
+        for each in short:
+            yield from each
+
+
+def collate(examples: Sequence[Masked], pad: int) -> dict[str, Tensor]:
+    """Build the three arguments of a language model, each (batch, pieces)."""
+    width = max(len(example.pieces) for example in examples)
+    pieces = torch.full((len(examples), width), pad)
+    labels = torch.full((len(examples), width), IGNORED)
+    mask = torch.zeros((len(examples), width), dtype=torch.bool)
+    for row, example in enumerate(examples):
+        length = len(example.pieces)
+        pieces[row, :length] = torch.tensor(example.pieces)
+        labels[row, :length] = torch.tensor(example.labels)
+        mask[row, :length] = True
+    return {"pieces": pieces, "mask": mask, "labels": labels}
+
+
+def fingerprint(examples: Sequence[Example]) -> str:
+    """Give twelve hexadecimal digits that change when an example does."""
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(np.array(example.pieces, dtype=np.int64).tobytes())
+        digest.update(repr(example.targets).encode())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,171 @@
+"""Texts and triples → tokenised examples, in the word pieces that the tracker reads, too."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from koala.errors import FileError, KoalaError
+from koala.files import read_jsonl, read_tsv
+from koala.knowledge.triple import PHRASES, Triple
+from koala.pretraining.masking import Example, Replacement, split_instances
+from koala.pretraining.settings import MaskingSettings
+from koala.text import Word, analyze
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Progress = Callable[[int, int], None]
+
+MASKED_POS = frozenset({"NOUN", "PROPN", "VERB"})
+"""Nouns and verbs (section 5.1); auxiliaries are neither."""
+
+_SPECIAL = (
+    ("[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]"),
+    ("<s>", "</s>", "<pad>", "<mask>", "[UNK]"),
+)
+_TEXTS_AT_ONCE = 256
+
+
+class WordPieces:
+    """The word pieces of an encoder, by its `tokenizer.json`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tokenizer = _load_tokenizer(folder)
+        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        names = next((row for row in _SPECIAL if all(n in vocabulary for n in row[:4])), None)
+        if names is None:
+            raise KoalaError(f"The tokenizer of {folder} has neither [MASK] nor <mask>.")
+        self.first, self.last, self.pad, self.mask = (vocabulary[name] for name in names[:4])
+        special = {name for row in _SPECIAL for name in row}
+        self.ordinary = tuple(
+            sorted(
+                number
+                for piece, number in vocabulary.items()
+                if piece not in special and not piece.startswith("[unused")
+            )
+        )
+
+    def split(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """Give the pieces of each word, no special ones among them."""
+        encoding = self._tokenizer.encode(
+            list(words), is_pretokenized=True, add_special_tokens=False
+        )
+        pieces: list[list[int]] = [[] for _ in words]
+        for piece, word in zip(encoding.ids, encoding.word_ids, strict=True):
+            if word is not None:
+                pieces[word].append(piece)
+        return [tuple(each) for each in pieces]
+
+    def build_replacement(self, settings: MaskingSettings) -> Replacement:
+        """Say what stands in the place of a piece to guess."""
+        shares = settings.mask_share, settings.random_share
+        return Replacement(self.mask, self.ordinary, *shares)
+
+
+def read_paragraphs(path: str | Path) -> list[str]:
+    """Read the texts of retrieved paragraphs, each once however often it was retrieved."""
+    texts: dict[str, None] = {}
+    for number, line in read_jsonl(path):
+        text = line.get("text")
+        if not isinstance(text, str):
+            problem = 'no "text"; lines of `koala wikipedia retrieve` were expected.'
+            raise FileError(path, problem, line=number)
+        texts[" ".join(text.split())] = None
+    return [text for text in texts if text]
+
+
+def read_triples(path: str | Path) -> list[Triple]:
+    """Read distinct triples from a TSV: head, relation, tail; further columns are passed over."""
+    triples: dict[Triple, None] = {}
+    for number, (head, relation, tail, *_) in read_tsv(path, ("head", "relation", "tail")):
+        if relation not in PHRASES:
+            if number == 1 and relation.lower() in ("relation", "rel"):
+                continue  # the names of the columns
+            problem = f"relation {relation!r} is unknown. Known: {', '.join(PHRASES)}."
+            raise FileError(path, problem, line=number)
+        triples[Triple(_clean(head), relation, _clean(tail))] = None
+    return list(triples)
+
+
+def _clean(concept: str) -> str:
+    return " ".join(concept.replace("_", " ").lower().split())
+
+
+def build_text_examples(
+    texts: Sequence[str],
+    pieces: WordPieces,
+    *,
+    longest: int = 256,
+    progress: Progress = lambda _done, _total: None,
+) -> list[Example]:
+    """Tokenise texts; their nouns and verbs may be masked. What has none is left out."""
+    examples = []
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        for analysis in analyze(texts[start : start + _TEXTS_AT_ONCE]):
+            examples += list(_build_windows(analysis.words, pieces, longest))
+        progress(min(start + _TEXTS_AT_ONCE, len(texts)), len(texts))
+    return examples
+
+
+def _build_windows(words: Sequence[Word], pieces: WordPieces, longest: int) -> Iterator[Example]:
+    """Cut a text between words, so that every window has at most `longest` pieces."""
+    window: list[int] = [pieces.first]
+    targets: list[tuple[int, ...]] = []
+    for word, found in zip(words, pieces.split([word.text for word in words]), strict=True):
+        found = found[: longest - 2]
+        if len(window) + len(found) >= longest:
+            yield from _close(window, targets, pieces)
+            window, targets = [pieces.first], []
+        if found and word.pos in MASKED_POS:
+            targets.append(tuple(range(len(window), len(window) + len(found))))
+        window += found
+    yield from _close(window, targets, pieces)
+
+
+def _close(
+    window: list[int], targets: list[tuple[int, ...]], pieces: WordPieces
+) -> Iterator[Example]:
+    if targets:
+        yield Example((*window, pieces.last), tuple(targets))
+
+
+def build_triple_examples(triples: Iterable[Triple], pieces: WordPieces) -> list[Example]:
+    """Tokenise triples; each makes as many examples as there are turns of masking it."""
+    return [
+        instance for triple in triples for instance in split_instances(build_triple(triple, pieces))
+    ]
+
+
+def build_triple(triple: Triple, pieces: WordPieces) -> Example:
+    """Build [CLS] head [SEP] relation [SEP] tail [SEP], its targets the three parts."""
+    row = [pieces.first]
+    targets = []
+    for part in (triple.head, triple.phrase, triple.tail):
+        found = [piece for word in pieces.split(part.split()) for piece in word]
+        targets.append(tuple(range(len(row), len(row) + len(found))))
+        row += [*found, pieces.last]
+    return Example(tuple(row), tuple(targets))
+
+
+def hold_out(
+    triples: Sequence[Triple], share: float, *, seed: int
+) -> tuple[list[Triple], list[Triple]]:
+    """Part triples at random into those to learn from and those to measure on."""
+    order = np.random.default_rng(seed).permutation(len(triples))
+    held = set(order[: round(share * len(triples))].tolist())
+    learned = [triple for i, triple in enumerate(triples) if i not in held]
+    return learned, [triples[i] for i in sorted(held)]
+
+
+def _load_tokenizer(folder: Path) -> "Tokenizer":
+    from tokenizers import Tokenizer
+
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise FileError(path, "no such file; an encoder needs its tokenizer.json.")
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

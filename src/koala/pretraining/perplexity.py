@@ -1,0 +1,65 @@
+"""Perplexity: how surprised a language model is by the nouns and verbs of a text.
+
+Every target (a noun or verb, or part of a triple) is masked exactly once. The targets of a text are
+dealt to a fixed number of parts in turn (the first to part 1, the second to part 2, …), and one
+part is masked at a time, always with the mask piece. With four parts about as much is hidden at a
+time as in training (a quarter of the nouns and verbs; in training 0.3), neighbours never together.
+Nothing is drawn at random, so that two numbers differ only where the models do.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from koala.errors import KoalaError
+from koala.pretraining.batches import collate
+from koala.pretraining.head import MaskedLanguageModel
+from koala.pretraining.masking import IGNORED, Example, Masked
+
+PARTS = 4
+
+
+def mask_in_parts(
+    examples: Sequence[Example], mask_piece: int, *, parts: int = PARTS
+) -> list[Masked]:
+    """Mask every target of every example exactly once.
+
+    >>> for masked in mask_in_parts([Example((1, 5, 6, 7, 2), ((1,), (3,)))], 9, parts=2):
+    ...     print(masked.pieces, masked.labels)
+    (1, 9, 6, 7, 2) (-100, 5, -100, -100, -100)
+    (1, 5, 6, 9, 2) (-100, -100, -100, 7, -100)
+    """
+    masked = []
+    for example in examples:
+        for part in range(min(parts, len(example.targets))):
+            hidden = {place for target in example.targets[part::parts] for place in target}
+            rows = list(enumerate(example.pieces))
+            masked.append(
+                Masked(
+                    tuple(mask_piece if i in hidden else piece for i, piece in rows),
+                    tuple(piece if i in hidden else IGNORED for i, piece in rows),
+                )
+            )
+    return masked
+
+
+def measure_perplexity(
+    model: MaskedLanguageModel, examples: Sequence[Masked], *, pad: int, batch: int = 32
+) -> float:
+    """Give exp of the mean −log p over all pieces to guess; the model stays as it is."""
+    if not examples:
+        raise KoalaError("There is nothing to measure perplexity on.")
+    device = model.embeddings.device
+    ordered = sorted(examples, key=lambda each: len(each.pieces))
+    was_training = model.training
+    model.eval()
+    total, count = 0.0, 0
+    with torch.no_grad():
+        for start in range(0, len(ordered), batch):
+            tensors = collate(ordered[start : start + batch], pad)
+            losses = model(**{name: value.to(device) for name, value in tensors.items()})
+            total += float(losses.double().sum())
+            count += losses.numel()
+    model.train(was_training)
+    return math.exp(min(total / max(count, 1), 700.0))

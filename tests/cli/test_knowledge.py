@@ -1,0 +1,70 @@
+import json
+
+import pytest
+
+FOSSILS = """An animal dies.
+It is buried in the mud.
+The soft parts of the body decay.
+The mud becomes rock.
+Minerals replace the bones.
+"""
+
+
+@pytest.fixture
+def fossils(tmp_path, monkeypatch):
+    monkeypatch.setenv("KOALA_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "fossils.txt"
+    path.write_text(FOSSILS)
+    return path
+
+
+def test_the_triples_of_the_papers_first_figure(koala, fossils):
+    done = koala("knowledge", "retrieve", fossils, "--entity", "bones", "--json")
+    assert done.returncode == 0
+    found = json.loads(done.stdout)
+    assert len(found) == 10
+    assert {"head", "relation", "tail", "weight", "match", "score", "sentence"} <= found[0].keys()
+    # Bones belong to an animal.
+    assert any(
+        one["match"] == "exact" and "animal" in one["sentence"] and "bone" in one["sentence"]
+        for one in found
+    )
+    matches = [one["match"] for one in found]
+    assert matches == sorted(matches)  # exact before fuzzy
+
+
+def test_the_table_and_several_entities(koala, fossils):
+    done = koala(
+        "knowledge", "retrieve", fossils, "--entity", "bones", "--entity", "mud", "-k", "3"
+    )
+    assert done.returncode == 0
+    assert "What is known of bones" in done.stdout
+    assert "What is known of mud" in done.stdout
+    assert "estimate" in done.stdout
+
+
+def test_a_store_of_ones_own(koala, fossils, tmp_path):
+    (tmp_path / "mine.tsv").write_text("bone\tAtLocation\tmud\t2.0\n")
+    store = tmp_path / "mine.store"
+    assert koala("knowledge", "build", tmp_path / "mine.tsv", "-o", store).returncode == 0
+    done = koala("knowledge", "retrieve", fossils, "--entity", "bones", "--store", store, "--json")
+    (one,) = json.loads(done.stdout)
+    assert (one["relation"], one["match"], one["weight"]) == ("AtLocation", "exact", 2.5)
+    value = json.loads(koala("knowledge", "stats", "--store", store, "--json").stdout)
+    assert value["triples"] == 1
+
+
+def test_wrong_calls(koala, fossils, tmp_path):
+    for words, problem in (
+        (("retrieve", tmp_path / "none.txt", "--entity", "x"), "no such file"),
+        (("retrieve", fossils), "--entity"),
+        (("retrieve", fossils, "--entity", " "), "empty"),
+        (("retrieve", fossils, "--entity", "x", "--store", tmp_path / "no"), "no such store"),
+        (("retrieve", fossils, "--entity", "x", "--store", fossils), "fossils.txt"),
+        (("build", tmp_path / "none.tsv", "-o", tmp_path / "s"), "none.tsv"),
+        (("stats", "--store", fossils), "fossils.txt"),
+    ):
+        done = koala("knowledge", *words)
+        assert done.returncode == 2, (words, done.stderr)
+        assert problem in done.stderr
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,367 @@
+"""Truth: a scan over all triples, one by one."""
+
+import gzip
+import multiprocessing
+import os
+import pickle
+import random
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from koala.errors import FileError
+from koala.knowledge import blocks
+from koala.knowledge.conceptnet import build_store
+from koala.knowledge.store import PACK, Store, build_key
+from koala.knowledge.triple import EITHER_SIDE, Triple
+from koala.text import stem_content
+
+ROWS = """\
+bone\tIsA\tpart of animal\t2.0
+animal\tHasA\tbone\t1.5
+bones\tAtLocation\tmuseum\t1.0
+museum\tUsedFor\tbone\t1.0
+carbon\tIsA\telement\t3.0
+carbon dioxide\tIsA\tgas\t2.0
+carbon dioxide gas\tCapableOf\trise\t1.0
+solid carbon dioxide ice\tIsA\tsolid\t1.0
+dry solid carbon dioxide ice\tIsA\tsolid\t1.0
+dioxide of carbon\tRelatedTo\tcarbon\t2.0
+co2\tSynonym\tcarbon dioxide\t1.0
+"""
+
+
+def build(folder, text, name="small"):
+    path = folder / f"{name}.tsv"
+    path.write_text(text, "utf-8")
+    build_store([path], folder / f"{name}.store")
+    return Store.open(folder / f"{name}.store")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("small"), ROWS)
+
+
+def find(store, *names):
+    found = store.about([stem_content(name) for name in names])
+    return [(n.triple.head, n.triple.relation, n.triple.tail, n.entity_side) for n in found]
+
+
+def scan(triples, *names):
+    """Look at every triple: the store's rules, said plainly."""
+    found = {}
+    for triple in triples:
+        sides = [("head", triple.head, triple.head_pos)]
+        if triple.relation in EITHER_SIDE:
+            sides.append(("tail", triple.tail, triple.tail_pos))
+        for side, concept, pos in sides:
+            best = max(compare(name, concept) for name in names)
+            if pos in (None, "n") and best > found.get(triple, (0, ""))[0]:
+                found[triple] = best, side
+    found = sorted(found.items(), key=lambda f: (-f[0].weight, f[0].head, f[0].relation, f[0].tail))
+    return [(triple, side) for triple, (_, side) in found]
+
+
+def compare(name, concept):
+    """Give the Jaccard similarity where it is enough to match, else 0."""
+    wanted, stems = set(stem_content(name)), set(stem_content(concept))
+    if not wanted:
+        return 0
+    similarity = len(wanted & stems) / len(wanted | stems)
+    return similarity if similarity >= (1 if len(wanted) == 1 else 0.5) else 0
+
+
+def test_one_word_matches_equal_stems_only(small):
+    assert find(small, "Bones") == [
+        ("bone", "IsA", "part of animal", "head"),
+        ("animal", "HasA", "bone", "tail"),
+        ("bones", "AtLocation", "museum", "head"),
+    ]
+
+
+def test_a_phrase_matches_what_is_half_equal(small):
+    assert find(small, "carbon dioxide") == [
+        ("carbon", "IsA", "element", "head"),  # 1 of 2
+        ("carbon dioxide", "IsA", "gas", "head"),
+        ("dioxide of carbon", "RelatedTo", "carbon", "head"),  # the same stems; once, not twice
+        ("carbon dioxide gas", "CapableOf", "rise", "head"),  # 2 of 3
+        ("co2", "Synonym", "carbon dioxide", "tail"),
+        ("solid carbon dioxide ice", "IsA", "solid", "head"),  # 2 of 4, and not 2 of 5
+    ]
+
+
+def test_aliases_are_united(small):
+    both = find(small, "bone", "museum")
+    assert set(both) == {*find(small, "bone"), *find(small, "museum")}
+    assert len(both) == len(set(both)) == 4
+    assert find(small, "bone", "bones", "bone") == find(small, "bone")
+
+
+def test_the_neighbour_is_the_other_end(small):
+    _, has_a, _ = small.about([("bone",)])
+    assert (has_a.concept, has_a.text, has_a.side) == ("bone", "animal", "head")
+    assert has_a.stems == ("anim",)
+
+
+def test_nothing_is_known_of_nothing(small):
+    assert small.about([]) == small.about([()]) == small.about([("unheard",)]) == []
+    assert small.about([("un", "heard")]) == []
+
+
+def test_a_string_is_not_a_sequence_of_stems(small):
+    with pytest.raises(TypeError, match="sequence of stems"):
+        small.about(["bone"])
+
+
+def test_a_concept_that_is_known_to_be_no_noun_is_not_matched(tmp_path):
+    store = build(
+        tmp_path,
+        "/c/en/water/v\tIsA\tact\n/c/en/water/n\tIsA\tliquid\n/c/en/rain\tRelatedTo\t/c/en/water/v\n",
+    )
+    assert find(store, "water") == [("water", "IsA", "liquid", "head")]
+    assert find(store, "rain") == [("rain", "RelatedTo", "water", "head")]
+    assert {triple.tail for triple in store} == {"act", "liquid", "water"}
+
+
+words = st.sampled_from(["bone", "bones", "rock", "hot", "ice", "the", "of", "sand", "é"])
+concepts = st.lists(words, min_size=1, max_size=5).map(" ".join)
+tags = st.sampled_from(["", "", "/n", "/v"])
+
+
+@given(
+    rows=st.lists(
+        st.tuples(concepts, tags, st.sampled_from(["IsA", "PartOf", "RelatedTo"]), concepts, tags),
+        max_size=40,
+    ),
+    names=st.lists(concepts, min_size=1, max_size=3),
+)
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_store_finds_what_a_scan_finds(tmp_path, monkeypatch, rows, names):
+    monkeypatch.setattr(blocks, "BLOCK_CHARACTERS", 40)
+    monkeypatch.setattr(blocks, "PART_CHARACTERS", 90)
+    text = "lava\tIsA\trock\n" + "".join(
+        f"/c/en/{head.replace(' ', '_')}{tag}\t{relation}\t/c/en/{tail.replace(' ', '_')}{other}\n"
+        for head, tag, relation, tail, other in rows
+    )
+    store = build(tmp_path, text)
+    found = [(n.triple, n.entity_side) for n in store.about([stem_content(n) for n in names])]
+    assert found == scan(list(store), *names)
+
+
+@pytest.fixture(scope="module")
+def real(data, tmp_path_factory):
+    """Give a store of a part of the real triples."""
+    with gzip.open(data / "conceptnet" / "conceptnet_en_merged.tsv.gz", "rt", "utf-8") as file:
+        header, *rows = file
+    wanted = ("water", "carbon", "plant", "rock", "magma", "energy", "soil", "oil", "bone")
+    kept = [r for n, r in enumerate(rows) if n % 80 == 0 or any(word in r for word in wanted)]
+    return build(tmp_path_factory.mktemp("real"), "".join([header, *kept]), "real")
+
+
+def test_real_entities_find_what_a_scan_finds(real):
+    triples = list(real)
+    assert len(triples) > 15_000
+    for names in (
+        ["bones"],
+        ["carbon dioxide"],
+        ["water"],
+        ["plants", "animals"],
+        ["molten rock", "magma"],
+        ["sea water vapor"],
+        ["chemical energy of the plant"],
+        ["fossil fuel"],
+    ):
+        found = real.about([stem_content(name) for name in names])
+        assert [(n.triple, n.entity_side) for n in found] == scan(triples, *names)
+        assert found
+
+
+def test_threads_may_share_a_store(real):
+    names = [("bone",), ("carbon", "dioxid"), ("magma",), ("rock",), ("unheard",)] * 10
+    alone = [real.about([name]) for name in names]
+    barrier = threading.Barrier(8)
+
+    def look(_):
+        barrier.wait()
+        return [real.about([name]) for name in names]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(found == alone for found in pool.map(look, range(8)))
+
+
+def _look(store):
+    return [(n.triple, n.side) for n in store.about([("bone",)])]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_may_go_on_with_a_store(small):
+    expected = _look(small)
+    inherited = small._file._channel
+    receive, send = os.pipe()
+    if os.fork() == 0:
+        try:
+            found = _look(small)
+            assert small._file._channel is not inherited
+            os.write(send, pickle.dumps(found))
+        finally:
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive, "rb") as file:
+        assert pickle.loads(file.read()) == expected
+    os.wait()
+    assert _look(small) == expected
+
+
+def test_a_process_of_its_own_opens_the_store_itself(small):
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map(_look_at, [small.path] * 4) == [_look(small)] * 4
+    assert _look(pickle.loads(pickle.dumps(small))) == _look(small)
+
+
+def _look_at(path):
+    with Store.open(path) as store:
+        return _look(store)
+
+
+def test_the_signature_tells_contents_apart(tmp_path, small):
+    again = build(tmp_path, "".join(reversed(ROWS.splitlines(keepends=True))), "again")
+    other = build(tmp_path, ROWS.replace("3.0", "3.1"), "other")
+    assert again.signature == small.signature != other.signature
+    assert len(small.signature) == 12
+
+
+def write_header(path, offset, value):
+    raw = bytearray(path.read_bytes())
+    raw[offset : offset + 4] = struct.pack(">I", value)
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda path: path.unlink(), "no such store"),
+        (lambda path: path.write_bytes(b""), "not a knowledge store"),
+        (lambda path: path.write_text("head\trelation\ttail\n" * 99), "not a knowledge store"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "bytes, "),
+        (lambda path: path.write_bytes(path.read_bytes()[:50]), "not a knowledge store"),
+        (lambda path: write_header(path, 60, 99), "format 99; this koala reads format"),
+        (lambda path: write_header(path, 68, 7), "but not a knowledge store"),
+        (lambda path: (path.unlink(), path.mkdir()), "cannot be read"),
+    ],
+)
+def test_what_is_no_store_is_refused(tmp_path, small, change, said):
+    path = tmp_path / "copy.store"
+    shutil.copy(small.path, path)
+    change(path)
+    with pytest.raises(FileError, match=said):
+        Store.open(path)
+
+
+def test_another_database_is_refused(tmp_path):
+    with sqlite3.connect(tmp_path / "other.store") as connection:
+        connection.execute("CREATE TABLE triples (head, relation, tail)")
+    connection.close()
+    with pytest.raises(FileError, match="not a knowledge store"):
+        Store.open(tmp_path / "other.store")
+
+
+def test_a_damaged_store_says_so(tmp_path, small):
+    path = tmp_path / "copy.store"
+    raw = bytearray(small.path.read_bytes())
+    start = raw.index(b"x\x9c")  # zlib's mark
+    raw[start + 8 : start + 60] = bytes(52)
+    path.write_bytes(raw)
+    with Store.open(path) as store, pytest.raises(FileError, match="damaged"):
+        list(store)
+
+
+def test_which_store_is_opened(tmp_path, monkeypatch, small):
+    monkeypatch.delenv("KOALA_STORE", raising=False)
+    assert Store.open().path == PACK
+    monkeypatch.setenv("KOALA_STORE", str(small.path))
+    assert Store.open().path == small.path
+    assert Store.open(PACK).path == PACK
+    monkeypatch.setenv("KOALA_STORE", str(tmp_path / "nowhere"))
+    with pytest.raises(FileError, match="nowhere"):
+        Store.open()
+
+
+@pytest.fixture(scope="module")
+def pack():
+    return Store.open(PACK)
+
+
+def test_the_pack_is_small_and_full(pack):
+    assert PACK.stat().st_size <= 12_000_000
+    statistics = pack.statistics()
+    assert statistics.triples > 450_000
+    assert statistics.estimates == statistics.triples
+
+
+def test_the_pack_can_be_read_only(tmp_path, pack):
+    path = tmp_path / "pack.store"
+    shutil.copy(pack.path, path)
+    path.chmod(0o444)
+    tmp_path.chmod(0o555)
+    try:
+        with Store.open(path) as store:
+            assert store.about([("bone",)]) == pack.about([("bone",)])
+        assert list(tmp_path.iterdir()) == [path]
+    finally:
+        tmp_path.chmod(0o755)
+
+
+def test_the_pack_knows_the_first_figure_of_the_paper(pack):
+    found = find(pack, "bones")
+    assert ("bone", "IsA", "part of animal", "head") in found
+    assert ("bone", "AtLocation", "animal", "head") in found
+
+
+def test_the_keys_of_the_pack_are_todays_stems(pack):
+    groups = [group for n, group in enumerate(pack._file.read_groups("triples")) if n % 60 == 0]
+    assert len(groups) > 3000
+    for key, lines in groups:
+        for line in lines:
+            assert build_key(stem_content(line.split("\t")[0])) == key
+
+
+def test_the_pack_holds_its_source(data, pack):
+    name = "conceptnet-5.6.0-english-commonsense.ndjson.gz"
+    with gzip.open(data / "conceptnet" / name, "rt", encoding="utf-8") as file:
+        rows = file.readlines()
+    assert pack.statistics().sources[0].lines == len(rows)
+    dropped = {"uk", "us", "take", "make", "object", "person", "people"}
+    checked = 0
+    for row in random.Random(5).sample(rows, 1500):
+        _, _, _, relation, _, _, _, head, _, _, _, tail, _ = row.split('"')
+        head, tail = head.lower(), tail.lower()
+        is_kept = (
+            relation in pack.statistics().relations
+            and not {head, tail} & dropped
+            and stem_content(head) != stem_content(tail)
+        )
+        found = {n.triple for n in pack.about([stem_content(head)])}
+        weight = 1.5 if relation == "AtLocation" else 1.0
+        expected = Triple(head, relation, tail, weight, is_estimate=True)
+        if stem_content(head):
+            assert (expected in found) == is_kept
+            checked += 1
+    assert checked > 1400
+
+
+def test_a_lookup_needs_neither_spacy_nor_nltk():
+    code = (
+        "import sys; from koala.knowledge.store import Store; "
+        "assert Store.open().about([('bone',)]); "
+        "assert not {'spacy', 'nltk'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

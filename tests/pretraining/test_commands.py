@@ -1,0 +1,88 @@
+"""`koala pretrain`, called as the command line calls it."""
+
+import pytest
+from typer.testing import CliRunner
+
+from koala.cli.pretrain import app
+from koala.encoders import pieces as shipped
+from koala.errors import KoalaError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+TRIPLES = "rain\tCreatedBy\train clouds\nleaf\tPartOf\tplant\nsand\tAtLocation\tbeach\n"
+SETTINGS = 'stage = "{stage}"\nencoder = "{encoder}"\nepochs = 1\nheld_out = 0.34\nbatch = 4\n'
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("encoder")
+    tokenizer = shipped.load_tokenizer()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = transformers.BertConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=32,
+    )
+    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    return folder
+
+
+def write(folder, name, text):
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def call(*words):
+    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+
+
+def test_triples_in_an_encoder_out(encoder, tmp_path):
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
+    triples = write(tmp_path, "triples.tsv", TRIPLES)
+    done = call("triples", config, "--triples", triples, "-o", tmp_path / "out", "--seed", 3)
+    assert done.exit_code == 0
+    # The folder is the data; all talk is on stderr.
+    assert done.stdout.strip() == str(tmp_path / "out")
+    assert "2 triples make" in done.stderr
+    assert "(held-out triples)" in done.stderr
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+    assert "seed = 3" in (tmp_path / "out" / "settings.toml").read_text()
+
+
+def test_text_in_an_encoder_out(encoder, tmp_path):
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder))
+    corpus = write(tmp_path, "wiki.jsonl", '{"query": "1", "text": "Rain falls on the sea."}\n')
+    done = call("text", config, "--corpus", corpus, "-o", tmp_path / "out")
+    assert done.exit_code == 0
+    assert (tmp_path / "out" / "head.safetensors").is_file()
+
+
+def test_the_settings_must_be_those_of_the_stage(encoder, tmp_path):
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
+    with pytest.raises(KoalaError, match="Run: koala pretrain triples"):
+        call("text", config, "--corpus", "wiki.jsonl", "-o", tmp_path / "out")
+
+
+def test_triples_come_from_one_place(encoder, tmp_path):
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
+    with pytest.raises(KoalaError, match="either --triples"):
+        call("triples", config, "-o", tmp_path / "out")
+
+
+@pytest.mark.parametrize("command", ["text", "triples"])
+def test_help_has_an_example(command):
+    assert f"koala pretrain {command}" in " ".join(call(command, "--help").stdout.split())
+
+
+def test_without_torch_the_extra_is_named(encoder, tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "koala.pretraining.language_model", None)
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
+    triples = write(tmp_path, "triples.tsv", TRIPLES)
+    with pytest.raises(KoalaError, match=r"pip install koala\[train\]"):
+        call("triples", config, "--triples", triples, "-o", tmp_path / "out")
