@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tiny models gain nothing from threads, and lose much where the cores are busy.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Machines are noisy: how long an example takes says nothing of it. In CI the examples are fixed.
 settings.register_profile(
     "koala",

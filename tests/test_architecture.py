@@ -24,7 +24,7 @@ ROOMS = {
     "wikipedia": {"errors", "files", "text", "document"},
     "pretraining": {"errors", "files", "text", "document", "settings", "encoders", "knowledge"},
     "knowledge": CORE | {"encoders"},
-    "batch": CORE | {"knowledge"},
+    "batch": CORE | {"encoders", "knowledge"},
     "decoding": {"errors", "states", "grid"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE

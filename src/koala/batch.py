@@ -7,22 +7,18 @@ stand in, and candidate 0 is `?`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from koala.document import Procedure, Span
-from koala.errors import FileError, KoalaError
+from koala.encoders.word_pieces import WordPieces
+from koala.errors import KoalaError
 from koala.grid import Row
 from koala.knowledge.relevance import Relevance
 from koala.knowledge.triple import Triple
 from koala.states import ABSENT, UNKNOWN, Tag
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -171,13 +167,12 @@ class _Text:
 
 
 class _Pieces:
-    """Word pieces of one encoder."""
+    """Procedures and triples in the word pieces of one encoder, each split once."""
 
-    def __init__(self, path: Path) -> None:
-        self._tokenizer = _load_tokenizer(path)
-        (first, last), pad = _special(self._tokenizer)
-        self._first, self._last, self.pad = first, last, pad
-        self._of_triple = lru_cache(maxsize=1 << 16)(self._split_triple)
+    def __init__(self, folder: Path) -> None:
+        self._words = WordPieces(folder)
+        self.pad = self._words.pad
+        self._triples: dict[Triple, tuple[list[int], list[bool]]] = {}
         self._texts: dict[int, tuple[Procedure, _Text]] = {}
 
     def split(self, procedure: Procedure) -> _Text:
@@ -195,46 +190,22 @@ class _Pieces:
             for index in range(len(step.words))
         ]
         words = [word.text for step in procedure.steps for word in step.words]
-        encoding = self._encode(words)
-        marks = [where[index] for index in encoding.word_ids]
-        return _Text([self._first, *encoding.ids, self._last], [None, *marks, None])
+        text = _Text([self._words.first], [None])
+        for place, pieces in zip(where, self._words.split(words), strict=True):
+            text.pieces.extend(pieces)
+            text.words.extend([place] * len(pieces))
+        return _Text([*text.pieces, self._words.last], [*text.words, None])
 
     def split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
         """Give [CLS] head [SEP] relation [SEP] tail [SEP], and which pieces are not special."""
-        return self._of_triple(triple)
-
-    def _split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
-        pieces, mask = [self._first], [False]
-        for part in (triple.head, triple.phrase, triple.tail):
-            found = self._encode(part.split()).ids
-            pieces += [*found, self._last]
-            mask += [*([True] * len(found)), False]
-        return pieces, mask
-
-    def _encode(self, words: list[str]) -> Any:  # noqa: ANN401
-        return self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
-
-
-@lru_cache(maxsize=4)
-def _load_tokenizer(folder: Path) -> "Tokenizer":
-    from tokenizers import Tokenizer
-
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        raise FileError(path, "no such file; an encoder needs its tokenizer.json.")
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def _special(tokenizer: "Tokenizer") -> tuple[tuple[int, int], int]:
-    for first, last, pad in (("[CLS]", "[SEP]", "[PAD]"), ("<s>", "</s>", "<pad>")):
-        found = [tokenizer.token_to_id(name) for name in (first, last, pad)]
-        numbers = [number for number in found if number is not None]
-        if len(numbers) == 3:
-            return (numbers[0], numbers[1]), numbers[2]
-    raise KoalaError("The tokenizer has neither [CLS] and [SEP] nor <s> and </s>.")
+        if triple not in self._triples:
+            pieces, mask = [self._words.first], [False]
+            for part in (triple.head, triple.phrase, triple.tail):
+                found = [piece for word in self._words.split(part.split()) for piece in word]
+                pieces += [*found, self._words.last]
+                mask += [*([True] * len(found)), False]
+            self._triples[triple] = (pieces, mask)
+        return self._triples[triple]
 
 
 def _step_spans(procedure: Procedure) -> list[Span]:

@@ -10,12 +10,12 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from koala.encoders import pieces as shipped  # noqa: E402
+from koala.encoders.word_pieces import WordPieces  # noqa: E402
 from koala.errors import KoalaError  # noqa: E402
 from koala.knowledge.triple import Triple  # noqa: E402
 from koala.pretraining import language_model  # noqa: E402
 from koala.pretraining.batches import LengthSampler, MaskedDataset, collate  # noqa: E402
 from koala.pretraining.examples import (  # noqa: E402
-    WordPieces,
     build_text_examples,
     build_triple_examples,
 )

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from koala.encoders import pieces as shipped
+from koala.encoders.word_pieces import WordPieces
 from koala.errors import KoalaError
 from koala.knowledge.triple import Triple
 from koala.pretraining.examples import (
-    WordPieces,
     build_text_examples,
     build_triple,
     build_triple_examples,

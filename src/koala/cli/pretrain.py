@@ -10,8 +10,8 @@ import typer
 from koala.cli.progress import show_progress
 
 if TYPE_CHECKING:
+    from koala.encoders.word_pieces import WordPieces
     from koala.knowledge.triple import Triple
-    from koala.pretraining.examples import WordPieces
     from koala.pretraining.masking import Example
     from koala.pretraining.settings import PretrainingSettings
 
@@ -122,7 +122,7 @@ def _read_settings(
 
 def _load_pieces(settings: "PretrainingSettings") -> "WordPieces":
     from koala.encoders.weights import find_weights
-    from koala.pretraining.examples import WordPieces
+    from koala.encoders.word_pieces import WordPieces
 
     return WordPieces(find_weights(settings.encoder))
 

@@ -83,7 +83,6 @@ def _gunzip(path: Path, waiting: bytes, file: IO[bytes]) -> Iterator[tuple[bytes
                 done += len(waiting)
             if member.eof and waiting:
                 member = zlib.decompressobj(wbits=31)
-        yield member.flush(), done
     except zlib.error as error:
         raise FileError(path, f"damaged gzip file ({error}). Download it again.") from None
     if not member.eof:

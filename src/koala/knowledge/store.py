@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from koala.errors import FileError
 from koala.knowledge.blocks import BlockFile
 from koala.knowledge.triple import Triple
 from koala.text import stem_content
@@ -103,7 +104,10 @@ class Store:
     @classmethod
     def open(cls, path: str | Path | None = None) -> Self:
         """Open a store: this one, else the one that KOALA_STORE names, else koala's own."""
-        return cls(BlockFile(Path(path or os.environ.get(VARIABLE) or PACK)))
+        named = os.environ.get(VARIABLE)
+        if path is None and named and not Path(named).exists():
+            raise FileError(named, f"no such store; the variable {VARIABLE} names it.")
+        return cls(BlockFile(Path(path or named or PACK)))
 
     @property
     def path(self) -> Path:

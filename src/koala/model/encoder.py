@@ -9,11 +9,8 @@ from torch import Tensor, nn
 from koala.model.pooling import SequenceLSTM, masked_mean
 
 
-class TextEncoder(nn.Module):
-    """[CLS] X_1 … X_T [SEP] → a vector for every word piece, each procedure once.
-
-    Behind the transformer stand a BiLSTM over the pieces and dropout, as in the published model.
-    """
+class _Encoder(nn.Module):
+    """A transformer with a trained BiLSTM and dropout behind it, as in the published model."""
 
     def __init__(
         self, transformer: nn.Module, *, token_width: int, dropout: float, is_frozen: bool
@@ -26,6 +23,10 @@ class TextEncoder(nn.Module):
         self.lstm = SequenceLSTM(input_width=_width_of(transformer), width=token_width)
         self.dropout = nn.Dropout(dropout)
         self.width = self.lstm.width
+
+
+class TextEncoder(_Encoder):
+    """[CLS] X_1 … X_T [SEP] → a vector for every word piece, each procedure once."""
 
     def forward(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Encode (procedures, pieces) to (procedures, pieces, width)."""
@@ -34,24 +35,16 @@ class TextEncoder(nn.Module):
         return states
 
 
-class TripleEncoder(nn.Module):
+class TripleEncoder(_Encoder):
     """[CLS] head [SEP] relation [SEP] tail [SEP] → one vector, the mean over its words (eq. 9).
 
-    While the transformer is frozen each distinct triple passes it once in a run; a BiLSTM behind it
-    is trained.
+    While the transformer is frozen each distinct triple passes it once in a run.
     """
 
     def __init__(
         self, transformer: nn.Module, *, token_width: int, dropout: float, is_frozen: bool
     ) -> None:
-        super().__init__()
-        self.transformer = transformer
-        self.is_frozen = is_frozen
-        if is_frozen:
-            transformer.requires_grad_(False)
-        self.lstm = SequenceLSTM(input_width=_width_of(transformer), width=token_width)
-        self.dropout = nn.Dropout(dropout)
-        self.width = self.lstm.width
+        super().__init__(transformer, token_width=token_width, dropout=dropout, is_frozen=is_frozen)
         self._cache: dict[bytes, Tensor] = {}
 
     def forward(self, pieces: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:

@@ -20,7 +20,8 @@ class LocationPredictor(nn.Module):
         self.unknown = nn.Parameter(torch.randn(input_width) * 0.1)
         read_width = injector.width if injector else 2 * input_width
         self.lstm = SharedInputLSTM(input_width=read_width, width=width)
-        self.output = nn.Linear(self.lstm.width, 1)
+        # No bias: it would be the same for all candidates, and softmax does not see it.
+        self.output = nn.Linear(self.lstm.width, 1, bias=False)
 
     def forward(
         self,

@@ -2,66 +2,28 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from koala.errors import FileError, KoalaError
+from koala.encoders.word_pieces import WordPieces
+from koala.errors import FileError
 from koala.files import read_jsonl, read_tsv
 from koala.knowledge.triple import PHRASES, Triple
 from koala.pretraining.masking import Example, Replacement, split_instances
 from koala.pretraining.settings import MaskingSettings
 from koala.text import Word, analyze
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 Progress = Callable[[int, int], None]
 
 MASKED_POS = frozenset({"NOUN", "PROPN", "VERB"})
 """Nouns and verbs (section 5.1); auxiliaries are neither."""
 
-_SPECIAL = (
-    ("[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]"),
-    ("<s>", "</s>", "<pad>", "<mask>", "[UNK]"),
-)
 _TEXTS_AT_ONCE = 256
 
 
-class WordPieces:
-    """The word pieces of an encoder, by its `tokenizer.json`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._tokenizer = _load_tokenizer(folder)
-        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
-        names = next((row for row in _SPECIAL if all(n in vocabulary for n in row[:4])), None)
-        if names is None:
-            raise KoalaError(f"The tokenizer of {folder} has neither [MASK] nor <mask>.")
-        self.first, self.last, self.pad, self.mask = (vocabulary[name] for name in names[:4])
-        special = {name for row in _SPECIAL for name in row}
-        self.ordinary = tuple(
-            sorted(
-                number
-                for piece, number in vocabulary.items()
-                if piece not in special and not piece.startswith("[unused")
-            )
-        )
-
-    def split(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """Give the pieces of each word, no special ones among them."""
-        encoding = self._tokenizer.encode(
-            list(words), is_pretokenized=True, add_special_tokens=False
-        )
-        pieces: list[list[int]] = [[] for _ in words]
-        for piece, word in zip(encoding.ids, encoding.word_ids, strict=True):
-            if word is not None:
-                pieces[word].append(piece)
-        return [tuple(each) for each in pieces]
-
-    def build_replacement(self, settings: MaskingSettings) -> Replacement:
-        """Say what stands in the place of a piece to guess."""
-        shares = settings.mask_share, settings.random_share
-        return Replacement(self.mask, self.ordinary, *shares)
+def build_replacement(pieces: WordPieces, settings: MaskingSettings) -> Replacement:
+    """Say what stands in the place of a piece to guess."""
+    return Replacement(pieces.mask, pieces.ordinary, settings.mask_share, settings.random_share)
 
 
 def read_paragraphs(path: str | Path) -> list[str]:
@@ -157,15 +119,3 @@ def hold_out(
     held = set(order[: round(share * len(triples))].tolist())
     learned = [triple for i, triple in enumerate(triples) if i not in held]
     return learned, [triples[i] for i in sorted(held)]
-
-
-def _load_tokenizer(folder: Path) -> "Tokenizer":
-    from tokenizers import Tokenizer
-
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        raise FileError(path, "no such file; an encoder needs its tokenizer.json.")
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer

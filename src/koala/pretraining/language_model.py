@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from koala.encoders.weights import WEIGHTS, find_weights
+from koala.encoders.word_pieces import WordPieces
 from koala.errors import FileError, KoalaError
 from koala.files import read_text, write_text
 from koala.pretraining.batches import LengthSampler, MaskedDataset, collate, fingerprint
@@ -35,7 +36,7 @@ from koala.pretraining.callbacks import (
     TimeLimit,
     read_log,
 )
-from koala.pretraining.examples import WordPieces
+from koala.pretraining.examples import build_replacement
 from koala.pretraining.head import (
     HEAD,
     MaskedLanguageModel,
@@ -192,7 +193,7 @@ class _Stage:
 
     def _build_masking(self) -> WordMasking | TripleMasking:
         masking = self.settings.masking
-        replacement = self.pieces.build_replacement(masking)
+        replacement = build_replacement(self.pieces, masking)
         if self.settings.stage == "text":
             return WordMasking(replacement, masking.probability)
         return TripleMasking(replacement)
