@@ -1,10 +1,10 @@
 """The store's file: sorted keys with their lines, compressed block by block, inside SQLite.
 
 Keys are sorted and cut into blocks of some four kilobytes, each compressed by zlib: one small read
-answers a question. Chosen by measuring, on 671,343 triples: 12 MB and 0.3 ms to read the lines of an
-entity, where
-plain SQLite tables with their indices take 57 MB and 0.7 ms, DuckDB 30 MB and 5 ms, and LMDB 49 MB
-and 0.1 ms. So SQLite, which comes with Python, is enough, and the file can be shipped as it is.
+answers a question. Chosen by measuring, on 671,343 triples: 12 MB, and 0.3 ms to read the lines of
+an entity, where plain SQLite tables with their indices take 57 MB and 0.7 ms, DuckDB 30 MB and
+5 ms, LMDB 49 MB and 0.1 ms. So SQLite, which comes with Python, is enough, and the file can be
+shipped as it is.
 """
 
 import hashlib
