@@ -37,7 +37,7 @@ def propara(data: Path) -> Path:
     return data / "propara"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def koala():
     """Run the command line as a person does: in a process of its own."""
 

@@ -6,6 +6,7 @@ from koala.corpora import Corpus, Example
 from koala.document import Entity, Procedure, Step
 from koala.encoders.pieces import load_tokenizer
 from koala.grid import Grid, Row
+from koala.knowledge import conceptnet
 from koala.settings import (
     DecoderSettings,
     EncoderSettings,
@@ -53,6 +54,33 @@ def build_corpus() -> Corpus:
         steps, entities = tuple(map(Step, texts)), tuple(map(Entity, rows))
         examples.append(Example(Procedure(id, steps, entities), grid))
     return Corpus("propara", {"train": tuple(examples), "dev": tuple(examples)})
+
+
+def build_store(folder: Path) -> Path:
+    (folder / "triples.tsv").write_text(TRIPLES)
+    conceptnet.build_store([folder / "triples.tsv"], folder / "store")
+    return folder / "store"
+
+
+def write_propara(folder: Path) -> Path:
+    """Write the corpus as ProPara is released: the leaderboard's files, test without answers."""
+    for split in ("train", "dev", "test"):
+        here = folder / "leaderboard" / split
+        here.mkdir(parents=True)
+        sentences, answers, template = "", "", ""
+        for example in build_corpus().splits["train"]:
+            grid = example.gold
+            for number, text in enumerate(grid.steps, 1):
+                sentences += f"{grid.id}\t{number}\t{text}\n"
+            answers += grid.to_tsv()
+            for row in grid.rows:
+                for number in range(1, len(grid.steps) + 1):
+                    template += f"{grid.id}\t{number}\t{row.name}\tNONE\t?\t?\n"
+        (here / "sentences.tsv").write_text(sentences)
+        (here / "dummy-predictions.tsv").write_text(template)
+        if split != "test":
+            (here / "answers.tsv").write_text(answers)
+    return folder
 
 
 def build_encoder(folder: Path) -> Path:

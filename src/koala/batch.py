@@ -5,8 +5,10 @@ The torch network and the exported one take the same arrays. Axes, everywhere in
 stand in, and candidate 0 is `?`.
 """
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,9 @@ Bools = NDArray[np.bool_]
 TAGS = tuple(Tag)
 """The order of tags in every array."""
 
+_BUCKET = 8
+"""Batches whose procedures are sorted by length together; larger means less padding."""
+
 IGNORED = -1
 """The gold place where none counts: the entity is absent, or its place is no candidate."""
 
@@ -39,6 +44,47 @@ class Item:
     triples: tuple[Triple, ...] = ()
     gold: Row | None = None
     relevance: Relevance | None = None
+
+
+def build_items(
+    procedures: Sequence[Procedure], triples: Sequence[Sequence[tuple[Triple, ...]]]
+) -> list[Item]:
+    """Build one item an entity, in the order of procedures and entities."""
+    return [
+        Item(procedure, index, group)
+        for procedure, groups in zip(procedures, triples, strict=True)
+        for index, group in enumerate(groups)
+    ]
+
+
+def group_items(items: Sequence[Item]) -> list[list[Item]]:
+    """Group items by procedure, so that each text is encoded once for all its entities."""
+    return [list(group) for _, group in groupby(items, key=lambda item: id(item.procedure))]
+
+
+def split_items(items: Sequence[Item], size: int, *, seed: int | None = None) -> list[list[Item]]:
+    """Split items into batches of about `size`, procedures whole; with a seed in a random order."""
+    groups = group_items(items)
+    generator = random.Random(seed)
+    if seed is not None:
+        generator.shuffle(groups)
+    bucket = _BUCKET * max(1, size // 4)
+    ordered: list[list[Item]] = []
+    for start in range(0, len(groups), bucket):
+        ordered += sorted(groups[start : start + bucket], key=lambda group: _length(group[0]))
+    batches: list[list[Item]] = []
+    for group in ordered:
+        if batches and len(batches[-1]) + len(group) <= size:
+            batches[-1] += group
+        else:
+            batches.append(list(group))
+    if seed is not None:
+        generator.shuffle(batches)
+    return batches
+
+
+def _length(item: Item) -> int:
+    return sum(len(step.words) for step in item.procedure.steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,10 @@ class EncoderSettings:
     name: str = "minilm"
     """minilm, mpnet, or the folder or name of a transformers model."""
     weights: str | None = None
-    """Folder of weights from the language-model stage (section 5.1); else the public ones."""
+    """Folder of weights from the language-model stage (section 5.1); "": public ones."""
     is_frozen: bool = False
-    n_frozen_layers: int = 0
-    """Embeddings and so many lower layers stay as they are."""
+    layers: Literal["last", "mixture"] = "last"
+    """The last layer; or a learned mixture of all, as NCET reads its (frozen) ELMo."""
     token_width: int = 256
     """Width of each direction of the BiLSTM over word pieces behind the encoder."""
     dropout: float = 0.4
@@ -44,7 +44,7 @@ class KnowledgeSettings:
     is_frozen: bool = True
     """The published code; the paper fine-tunes this encoder with the rest."""
     has_attention: bool = True
-    """False: the plain mean of the triples ("− Attention" in table 5)."""
+    """False: the plain mean of the triples ("− Attention" in table 4)."""
     integration: Literal["gate", "concatenation"] = "gate"
     """Equations 13–15, or the plain concatenation the paper compares with."""
     store: str | None = None
@@ -58,6 +58,8 @@ class DecoderSettings:
     """Hidden size of each direction of the LSTMs, section 6.2."""
     has_legal_crf: bool = False
     """Illegal transitions are impossible in training, too; the paper learns all of them."""
+    decoding: Literal["legal", "repair"] = "legal"
+    """Viterbi over legal sequences; or over all, and rules that repair what is illegal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class LossSettings:
     location: float = 0.3
     """λ_loc, section 6.2."""
     attention: float = 0.5
-    """λ_attn, section 6.2; 0 is "− Attention loss" in table 5."""
+    """λ_attn, section 6.2; 0 is "− Attention loss" in table 4."""
     attention_form: Literal["positives", "paper"] = "positives"
     """Mean over positive pairs (published code), or divided by N_K·T (equation 16)."""
     has_initial_location: bool = True
@@ -117,13 +119,33 @@ class Settings:
 
 
 def read_settings(path: str | Path) -> Settings:
-    """Read a settings file."""
+    """Read a settings file; with `extends = "other.toml"` it says only what differs from that."""
+    values = _read_values(Path(path), ())
     try:
-        return Settings.from_toml(read_text(path))
-    except FileError:
-        raise
+        return build_settings(Settings, values)
     except KoalaError as error:
         raise FileError(path, str(error)) from None
+
+
+def _read_values(path: Path, readers: tuple[Path, ...]) -> dict[str, Any]:
+    if path in readers:
+        raise FileError(path, "extends itself.")
+    try:
+        values = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(path, f"not TOML: {error}.") from None
+    base = values.pop("extends", None)
+    if base is None:
+        return values
+    if not isinstance(base, str):
+        raise FileError(path, f"extends is {base!r}; the name of a settings file was expected.")
+    merged = _read_values(path.parent / base, (*readers, path))
+    for name, value in values.items():
+        old = merged.get(name)
+        if isinstance(value, dict) and isinstance(old, dict):
+            value = {**old, **value}
+        merged[name] = value
+    return merged
 
 
 def build_settings(kind: type[_Settings], values: Mapping[str, Any], where: str = "") -> _Settings:

@@ -6,13 +6,13 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
+from koala.batch import group_items, split_items  # noqa: E402
 from koala.errors import FileError  # noqa: E402
-from koala.knowledge.conceptnet import build_store  # noqa: E402
+from koala.prediction import predict_grids  # noqa: E402
 from koala.settings import Settings  # noqa: E402
-from koala.training.batches import build_batches, group_items  # noqa: E402
 from koala.training.checkpoint import BEST, LAST, load_checkpoint, read_settings_of  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
-from koala.training.loop import Training, predict_grids  # noqa: E402
+from koala.training.loop import Training  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -20,9 +20,7 @@ from .. import tiny  # noqa: E402
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny")
-    (folder / "triples.tsv").write_text(tiny.TRIPLES)
-    build_store([folder / "triples.tsv"], folder / "store")
-    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), folder / "store")
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +37,7 @@ def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
     training = Training(settings, data, tmp_path)
     training.run()
     load_checkpoint(tmp_path / BEST, training.model)
-    grids = predict_grids(training.model, training.batcher, data.dev)
+    grids = predict_grids(training.model.predict, training.batcher, data.dev)
     gold = data.dev_gold
     pairs = [
         (ours, theirs)
@@ -107,7 +105,7 @@ def test_gold_places_are_candidates_for_training_only(data):
 
 @pytest.mark.parametrize("seed", [None, 0, 1])
 def test_batches_hold_every_item_once_and_keep_procedures_whole(data, seed):
-    batches = build_batches(data.train, 3, seed=seed)
+    batches = split_items(data.train, 3, seed=seed)
     items = [item for batch in batches for item in batch]
     assert sorted(map(id, items)) == sorted(map(id, data.train))
     assert all(len(batch) <= 3 or len(group_items(batch)) == 1 for batch in batches)

@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 import koala
-from koala.cli import data, encoders, evaluate, knowledge, pretrain, show, wikipedia
+from koala.cli import (
+    ablate,
+    data,
+    encoders,
+    evaluate,
+    knowledge,
+    predict,
+    pretrain,
+    show,
+    train,
+    wikipedia,
+)
 from koala.errors import KoalaError
 
 app = typer.Typer(
@@ -18,6 +29,9 @@ app = typer.Typer(
     epilog="Example: koala evaluate predictions.tsv --gold answers.tsv",
 )
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
+app.command("predict", epilog=predict.EXAMPLE)(predict.predict_cli)
+app.command("train", epilog=train.EXAMPLE)(train.train_cli)
+app.command("ablate", epilog=ablate.EXAMPLE)(ablate.ablate_cli)
 app.command("show", epilog=show.EXAMPLE)(show.show_cli)
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")

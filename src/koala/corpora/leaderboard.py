@@ -1,5 +1,7 @@
 """The ProPara leaderboard's TSV files: sentences, and grids in six columns."""
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from koala.corpora.corpus import SPLITS, Corpus, Example
@@ -86,6 +88,22 @@ def read_predictions(
     return {
         id: _build_grid(path, id, list(by_name.items()), sentences) for id, by_name in rows.items()
     }
+
+
+def fill_template(path: str | Path, grids: Mapping[str, Grid]) -> str:
+    """Fill the rows of a template with predicted grids, in the template's order.
+
+    Where a name stands for several entities, its rows at a step are theirs in turn.
+    """
+    taken: Counter[tuple[str, str, int]] = Counter()
+    lines = []
+    for id, name, step, _ in _read_cells(path):
+        rows = [row for row in grids[id].rows if row.name == name]
+        turn = taken[id, name, step]
+        taken[id, name, step] += 1
+        cell = rows[min(turn, len(rows) - 1)].steps[step - 1]
+        lines.append(f"{id}\t{step}\t{name}\t{cell.action}\t{cell.before}\t{cell.after}\n")
+    return "".join(lines)
 
 
 def _read_cells(path: str | Path) -> list[tuple[str, str, int, Cell]]:

@@ -75,6 +75,12 @@ def _read_partition(path: Path) -> dict[str, str]:
     return partition
 
 
+def read_prompts(path: str | Path) -> dict[str, str]:
+    """Read the prompt of every paragraph from `Paragraphs.csv`."""
+    examples = _read_paragraphs(Path(path))
+    return {id: example.procedure.prompt for id, example in examples.items()}
+
+
 def _read_paragraphs(path: Path) -> dict[str, Example]:
     examples: dict[str, Example] = {}
     for number, row in read_csv(path):

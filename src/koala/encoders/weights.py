@@ -22,6 +22,7 @@ from koala.files import find_cache
 
 WEIGHTS = "model.safetensors"
 _FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", WEIGHTS)
+_NEEDED = ("config.json", "tokenizer.json", WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,34 @@ SOURCES = {
 
 
 def find_weights(name: str) -> Path:
-    """Give the folder of fetched weights, or of a model the user has; refuse what is not there."""
+    """Give the folder of a known encoder, of a model the user has, or of one by its hub's id."""
     if name not in SOURCES:
-        if Path(name).is_dir():
-            return Path(name)
-        known = ", ".join(SOURCES)
-        raise KoalaError(f"Encoder {name!r} is unknown and no folder. Known: {known}.")
+        return Path(name) if Path(name).is_dir() else _find_on_hub(name)
     folder = _folder_of(name)
     if not (folder / WEIGHTS).is_file():
         raise KoalaError(f"Encoder {name!r} is not fetched yet. Run: koala encoders fetch {name}")
     return folder
+
+
+def _find_on_hub(name: str) -> Path:
+    """Find a Hugging Face id such as `bert-base-uncased`: in its cache, else it is downloaded."""
+    from huggingface_hub import snapshot_download
+
+    why = ""
+    for is_offline in (True, False):
+        try:
+            found = snapshot_download(name, allow_patterns=[*_FILES], local_files_only=is_offline)
+        except Exception as error:  # the hub's, the network's, the disk's: the user learns which
+            why = str(error).strip().split("\n")[0]
+            continue
+        missing = [each for each in _NEEDED if not Path(found, each).is_file()]
+        if not missing:
+            return Path(found)
+        why = f"it has no {' and no '.join(missing)}"
+    raise KoalaError(
+        f"Encoder {name!r} is none of {', '.join(SOURCES)}, no folder, and cannot be had as a "
+        f"Hugging Face id ({why})."
+    )
 
 
 def is_fetched(name: str) -> bool:

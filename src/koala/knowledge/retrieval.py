@@ -8,12 +8,13 @@ content word of the text, in its context. Exact ones come first, by weight, then
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from koala.document import Entity, Procedure
-from koala.encoders import Encoder
+from koala.encoders import Encoder, open_encoder
 from koala.errors import KoalaError
 from koala.knowledge.store import Neighbour, Store
 from koala.knowledge.triple import Triple
@@ -28,6 +29,8 @@ LEAST_WEIGHT = 1.0
 """An exact match needs at least this share of the neighbour's words, and this weight."""
 
 Progress = Callable[[int, int], None]
+Triples = list[tuple[tuple[Triple, ...], ...]]
+"""For every procedure and entity, best first."""
 
 
 class Match(StrEnum):
@@ -153,6 +156,20 @@ class Retriever:
             kept = [i for i, word in enumerate(words) if is_content(word)]
             encoded.append(([stem(words[i].lower()) for i in kept], vectors[kept]))
         return encoded
+
+
+def retrieve_triples(
+    procedures: Sequence[Procedure],
+    *,
+    store: str | Path | None = None,
+    n_triples: int = N_TRIPLES,
+    progress: Progress | None = None,
+) -> Triples:
+    """Retrieve from a store, koala's own where none is named; give the triples alone."""
+    with Store.open(store) as opened:
+        retriever = Retriever(opened, open_encoder(), n_triples=n_triples)
+        found = retriever.retrieve(procedures, progress=progress)
+    return [tuple(tuple(one.triple for one in group) for group in groups) for groups in found]
 
 
 def is_exact(neighbour: Neighbour, named: frozenset[str]) -> bool:

@@ -7,7 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from koala.batch import Batch
+from koala.decoding import Output
 from koala.encoders.weights import find_weights
+from koala.errors import FileError
 from koala.model.crf import CRF
 from koala.model.encoder import TextEncoder, TripleEncoder, load_transformer
 from koala.model.location import LocationPredictor
@@ -38,6 +40,7 @@ class KoalaModel(nn.Module):
             token_width=encoder.token_width,
             dropout=encoder.dropout,
             is_frozen=encoder.is_frozen,
+            layers=encoder.layers,
         )
         self.triple_encoder: TripleEncoder | None = None
         if triple_transformer is not None:
@@ -100,6 +103,13 @@ class KoalaModel(nn.Module):
             place_attention=place_attention,
         )
 
+    def predict(self, batch: Batch) -> Output:
+        """Score a batch without dropout and gradients, in plain arrays."""
+        self.eval()
+        with torch.no_grad():
+            output: TensorOutput = self(batch)
+        return output.to_numpy()
+
     def _encode_triples(self, arrays: dict[str, Tensor]) -> Tensor:
         """Give (batch, triples, width); each distinct triple is encoded once."""
         if self.triple_encoder is None:
@@ -121,7 +131,11 @@ def build_model(settings: Settings) -> KoalaModel:
 
 
 def _weights_of(name: str, weights: str | None) -> Path:
-    return Path(weights) if weights else find_weights(name)
+    if not weights:
+        return find_weights(name)
+    if not Path(weights).is_dir():
+        raise FileError(weights, "no such folder. Make it with `koala pretrain`, or leave it out.")
+    return Path(weights)
 
 
 def _to_tensors(batch: Batch, device: torch.device) -> dict[str, Tensor]:

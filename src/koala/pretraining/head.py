@@ -1,8 +1,5 @@
 """An encoder with a masked-language-model head, for encoders that ship without one."""
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from koala.encoders.weights import WEIGHTS
-from koala.errors import FileError, KoalaError
+from koala.errors import KoalaError
+from koala.model.encoder import load_transformer
 from koala.pretraining.masking import IGNORED
 
 HEAD = "head.safetensors"
@@ -88,7 +86,7 @@ class MaskedLanguageModel(nn.Module):
 
 def load_language_model(folder: Path, *, seed: int = 0) -> tuple[MaskedLanguageModel, bool]:
     """Load an encoder with its head, and tell whether the head is a trained one."""
-    encoder = _load_encoder(folder)
+    encoder = load_transformer(folder)
     config: Any = encoder.config
     torch.manual_seed(seed)
     head = LanguageModelHead(
@@ -109,35 +107,6 @@ def save_head(head: LanguageModelHead, path: Path) -> None:
     tensors = {k: v.detach().cpu().contiguous() for k, v in head.state_dict().items()}
     save_file(tensors, temporary, metadata={"format": "pt"})
     temporary.replace(path)
-
-
-def _load_encoder(folder: Path) -> nn.Module:
-    from transformers import AutoModel
-
-    if not (folder / "config.json").is_file():
-        raise FileError(folder, "no config.json here; the folder of an encoder was expected.")
-    # The pooler has no part in guessing: without it every weight learns.
-    with without_bars():
-        encoder: nn.Module = AutoModel.from_pretrained(
-            str(folder), add_pooling_layer=False, dtype=torch.float32
-        )
-    return encoder
-
-
-@contextmanager
-def without_bars() -> Iterator[None]:
-    """Keep transformers from drawing bars of its own, and from reporting the pooler as unused."""
-    from transformers.utils import logging as talk
-
-    had_bars, level = talk.is_progress_bar_enabled(), talk.get_verbosity()
-    talk.disable_progress_bar()  # type: ignore[no-untyped-call]
-    talk.set_verbosity(logging.ERROR)
-    try:
-        yield
-    finally:
-        talk.set_verbosity(level)
-        if had_bars:
-            talk.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _find_head(folder: Path) -> dict[str, Tensor] | None:

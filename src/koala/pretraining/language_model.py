@@ -25,6 +25,7 @@ from koala.encoders.weights import WEIGHTS, find_weights
 from koala.encoders.word_pieces import WordPieces
 from koala.errors import FileError, KoalaError
 from koala.files import read_text, write_text
+from koala.model.encoder import without_bars
 from koala.pretraining.batches import LengthSampler, MaskedDataset, collate, fingerprint
 from koala.pretraining.callbacks import (
     Line,
@@ -42,7 +43,6 @@ from koala.pretraining.head import (
     MaskedLanguageModel,
     load_language_model,
     save_head,
-    without_bars,
 )
 from koala.pretraining.masking import Example, Masked, TripleMasking, WordMasking
 from koala.pretraining.settings import HeadSettings, PretrainingSettings

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from koala.errors import FileError, KoalaError
-from koala.files import find_cache
+from koala.model.koala import KoalaModel, build_model
 from koala.settings import Settings
 
 LAST = "last.safetensors"
@@ -73,6 +73,20 @@ def load_checkpoint(
     return progress
 
 
+def open_checkpoint(path: Path) -> tuple[KoalaModel, Settings]:
+    """Build the model of a checkpoint, or of the best one in the folder of a run."""
+    path = path / BEST if path.is_dir() else path
+    settings, _ = read_settings_of(path)
+    # All weights are in the checkpoint: those of the language-model stages need not be there.
+    encoder, knowledge = settings.encoder, settings.knowledge
+    bare = replace(
+        settings, encoder=replace(encoder, weights=None), knowledge=replace(knowledge, weights=None)
+    )
+    model = build_model(bare)
+    load_checkpoint(path, model)
+    return model, settings
+
+
 def _open(path: Path) -> Any:  # noqa: ANN401
     if not path.is_file():
         raise FileError(path, "no such checkpoint.")
@@ -100,8 +114,3 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, T
     if state and max(state) >= n_parameters:
         raise KoalaError("The checkpoint's optimizer has more parameters than the model.")
     optimizer.load_state_dict({**whole, "state": state})
-
-
-def find_runs() -> Path:
-    """Give the folder where runs go that are given no other."""
-    return find_cache() / "runs"

@@ -10,21 +10,22 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from koala.batch import Batcher, Item, build_gold
-from koala.decoding import decode_row
+from koala.batch import Batcher, Item, build_gold, split_items
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, score
 from koala.files import write_text
-from koala.grid import Grid, Row
 from koala.model.koala import KoalaModel, build_model
+from koala.prediction import predict_grids
 from koala.settings import Settings
-from koala.training.batches import build_batches
 from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
 from koala.training.data import TrainingData
 from koala.training.loss import compute_losses
 
+LOG = "log.jsonl"
+
 Tell = Callable[[str], None]
+ShowBatches = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +63,30 @@ class Training:
         if (self.folder / LAST).is_file():
             self.progress = load_checkpoint(self.folder / LAST, self.model, self.optimizer)
 
-    def run(self, *, tell: Tell = lambda _: None) -> Progress:
+    def run(
+        self,
+        *,
+        tell: Tell = lambda _: None,
+        show_batches: ShowBatches = lambda _done, _total: None,
+    ) -> Progress:
         """Train until the last epoch or until dev F1 no longer rises."""
         training = self.settings.training
         while self.progress.epoch < training.epochs:
             if self.progress.epoch - self.progress.best_epoch >= training.patience:
                 tell(f"No better dev F1 for {training.patience} epochs: stopping.")
                 break
-            line = self._run_epoch(self.progress.epoch + 1)
+            line = self._run_epoch(self.progress.epoch + 1, show_batches)
             self._keep(line)
             tell(_describe(line, self.progress))
         return self.progress
 
-    def _run_epoch(self, epoch: int) -> Epoch:
+    def _run_epoch(self, epoch: int, show_batches: ShowBatches) -> Epoch:
         # Every epoch has a seed of its own, so that one that is repeated after a kill is the same.
         seed = self.settings.training.seed * 1000 + epoch
         torch.manual_seed(seed)
         start = time.perf_counter()
-        batches = build_batches(self.data.train, self.settings.training.batch, seed=seed)
-        losses = self._learn(batches)
+        batches = split_items(self.data.train, self.settings.training.batch, seed=seed)
+        losses = self._learn(batches, show_batches)
         trained = time.perf_counter()
         scores = self.score_dev()
         overall = scores.overall
@@ -94,10 +100,12 @@ class Training:
             evaluation_seconds=time.perf_counter() - trained,
         )
 
-    def _learn(self, batches: Sequence[Sequence[Item]]) -> tuple[float, float, float, float]:
+    def _learn(
+        self, batches: Sequence[Sequence[Item]], show_batches: ShowBatches
+    ) -> tuple[float, float, float, float]:
         self.model.train()
         totals = torch.zeros(4)
-        for items in batches:
+        for done, items in enumerate(batches, 1):
             output = self.model(self.batcher.build(items))
             losses = compute_losses(output, build_gold(items), self.model.crf, self.settings.loss)
             self.optimizer.zero_grad()
@@ -108,12 +116,14 @@ class Training:
             self.optimizer.step()
             parts = (losses.total, losses.state, losses.location, losses.attention)
             totals += torch.stack([part.detach() for part in parts])
+            show_batches(done, len(batches))
         total, state, location, attention = (totals / len(batches)).tolist()
         return total, state, location, attention
 
     def score_dev(self) -> DocumentScores:
         """Score the model as it is on dev."""
-        grids = predict_grids(self.model, self.batcher, self.data.dev)
+        decoding = self.settings.decoder.decoding
+        grids = predict_grids(self.model.predict, self.batcher, self.data.dev, decoding=decoding)
         return score(grids, self.data.dev_gold)
 
     def _keep(self, line: Epoch) -> None:
@@ -131,13 +141,14 @@ class Training:
         save_checkpoint(checkpoint, self.model, self.settings, self.progress, self.optimizer)
 
     def _log(self, line: Epoch) -> None:
-        path = self.folder / "log.jsonl"
+        path = self.folder / LOG
         # After a kill between log and checkpoint the epoch is run again: its first line goes.
-        lines = [old for old in _read_log(path) if old.epoch < line.epoch]
+        lines = [old for old in read_log(path) if old.epoch < line.epoch]
         write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in [*lines, line]))
 
 
-def _read_log(path: Path) -> list[Epoch]:
+def read_log(path: Path) -> list[Epoch]:
+    """Read the epochs of a run; none where there is no log yet."""
     if not path.is_file():
         return []
     return [Epoch(**json.loads(line)) for line in path.read_text().splitlines()]
@@ -162,27 +173,6 @@ def build_optimizer(model: KoalaModel, settings: Settings) -> torch.optim.Optimi
     if pretrained:
         groups.append({"params": pretrained, "lr": training.learning_rate})
     return torch.optim.Adam(groups)
-
-
-def predict_grids(
-    model: KoalaModel, batcher: Batcher, items: Sequence[Item], *, size: int = 64
-) -> list[Grid]:
-    """Predict the grids of all procedures that the items stand in."""
-    model.eval()
-    rows: dict[tuple[int, int], Row] = {}
-    with torch.no_grad():
-        for batch in build_batches(items, size):
-            output = model(batcher.build(batch)).to_numpy()
-            for index, item in enumerate(batch):
-                names = ("?", *(candidate.name for candidate in item.procedure.candidates))
-                name = item.procedure.entities[item.entity].name
-                rows[id(item.procedure), item.entity] = decode_row(output, index, name, names)
-    grids = []
-    for procedure in {id(item.procedure): item.procedure for item in items}.values():
-        texts = tuple(step.text for step in procedure.steps)
-        own = tuple(rows[id(procedure), index] for index in range(len(procedure.entities)))
-        grids.append(Grid(procedure.id, texts, own))
-    return grids
 
 
 def _describe(line: Epoch, progress: Progress) -> str:

@@ -60,7 +60,7 @@ def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> 
     log_attention = [output.state_attention]
     labels = [state_labels]
     if output.place_attention is not None:
-        log_attention.append(_at_gold_place(output.place_attention, gold, device))
+        log_attention.append(attention_at_gold_place(output.place_attention, gold))
         labels.append(place_labels)
     chosen = torch.stack(log_attention)
     wanted = torch.stack(labels)
@@ -71,9 +71,9 @@ def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> 
     return -torch.where(wanted, chosen, 0.0).sum() / pairs.clamp(min=1)
 
 
-def _at_gold_place(log_attention: Tensor, gold: Gold, device: torch.device) -> Tensor:
+def attention_at_gold_place(log_attention: Tensor, gold: Gold) -> Tensor:
     """Take the row of the gold candidate at each step: (batch, steps, triples)."""
-    places = torch.from_numpy(gold.places[:, 1:]).to(device).clamp(min=0)
+    places = torch.from_numpy(gold.places[:, 1:]).to(log_attention.device).clamp(min=0)
     # (batch, candidates, steps, triples); position 0 is before step 1
     steps = log_attention[:, :, 1:]
     index = places[:, None, :, None].expand(-1, 1, -1, steps.shape[-1])

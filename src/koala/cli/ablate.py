@@ -1,0 +1,41 @@
+"""`koala ablate`: the rows of a table of the paper, side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from koala.cli.corpus import Data, find_corpus
+from koala.cli.output import write
+from koala.cli.progress import show_progress
+from koala.cli.training import needs_training, open_source, tell
+
+EXAMPLE = "Example: koala ablate configs/ablation-minilm.toml --data propara/ -o runs/ablation"
+
+
+def ablate_cli(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="A table: seeds, and a settings file a row.")
+    ],
+    data: Data = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder of all runs; default: runs/CONFIG."),
+    ] = None,
+) -> None:
+    """Train every row with every seed; what is finished is not run again, so it can be resumed."""
+    folder = output or Path("runs", config.stem)
+    with needs_training():
+        from koala.training.ablation import (
+            read_ablation,
+            render_table,
+            run_ablation,
+            write_ablation,
+        )
+
+        ablation = read_ablation(config)
+        with open_source(find_corpus(data, "propara")) as source, show_progress("Epoch") as batches:
+            results = run_ablation(ablation, source, folder, tell=tell, show_batches=batches)
+            write_ablation(ablation, results, source, folder)
+    tell(f"Wrote {folder}.")
+    write(render_table(ablation, results), None)

@@ -1,0 +1,71 @@
+"""`koala train`: the tracker, from a settings file."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from koala.cli.corpus import Data, find_corpus
+from koala.cli.output import show, write_json
+from koala.cli.progress import show_progress
+from koala.cli.training import needs_training, open_source, tell
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from koala.training.report import RunReport
+
+EXAMPLE = "Example: koala train configs/koala-minilm.toml --data propara/ --seed 1"
+
+
+def train_cli(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Settings, a TOML file.")],
+    data: Data = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the settings' seed.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder of the run; default: runs/CONFIG-seedN."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Train the tracker and keep the epoch with the best dev F1."""
+    from koala.settings import read_settings
+
+    settings = read_settings(config)
+    if seed is not None:
+        settings = replace(settings, training=replace(settings.training, seed=seed))
+    folder = output or Path("runs", f"{config.stem}-seed{settings.training.seed}")
+    with needs_training():
+        from koala.training.run import open_folder, train
+
+        # What is wrong with the folder is said before the corpus is read.
+        open_folder(folder, settings, resume=resume)
+        with (
+            open_source(find_corpus(data, settings.corpus)) as source,
+            show_progress("Epoch") as batches,
+        ):
+            report = train(settings, source, folder, resume=True, tell=tell, show_batches=batches)
+    tell(f"Wrote {folder}.")
+    if as_json:
+        from dataclasses import asdict
+
+        write_json(asdict(report))
+    else:
+        show(build_table(report), report.signature)
+
+
+def build_table(report: "RunReport") -> "Table":
+    """Build the scores of the best epoch as a table."""
+    from rich.table import Table
+
+    table = Table(title=f"Dev, epoch {report.epoch}, seed {report.seed}")
+    for name in ("precision", "recall", "F1", "Cat-1", "Cat-2", "Cat-3"):
+        table.add_column(name, justify="right")
+    overall = report.document["overall"]
+    table.add_row(
+        *(f"{overall[name]:.3f}" for name in ("precision", "recall", "f1")),
+        *(f"{report.sentence[name]:.2f}" for name in ("Cat-1", "Cat-2", "Cat-3")),
+    )
+    return table

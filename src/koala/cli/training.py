@@ -1,0 +1,45 @@
+"""What `koala train` and `koala ablate` share: bars that come and go, and the missing extra."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from koala.cli.corpus import read_with_labels
+from koala.cli.progress import show_progress
+from koala.errors import KoalaError
+
+if TYPE_CHECKING:
+    from koala.training.run import DataSource
+
+
+@contextmanager
+def needs_training() -> Iterator[None]:
+    """Say which extra is missing; say how to go on when the user stops a run."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise KoalaError(
+            f"Training needs {error.name}, which is not installed. "
+            "Install it with: pip install koala[train]"
+        ) from None
+    except KeyboardInterrupt:
+        tell("Stopped; every whole epoch is kept. The same command with --resume goes on.")
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def open_source(folder: Path) -> "Iterator[DataSource]":
+    """Read a corpus; triples are retrieved when a run needs them, with a bar."""
+    from koala.training.run import DataSource
+
+    corpus, labels = read_with_labels(folder)
+    with show_progress("Retrieving triples") as progress:
+        yield DataSource(corpus, labels, progress=progress)
+
+
+def tell(line: str) -> None:
+    """Talk goes to stderr."""
+    typer.echo(line, err=True)

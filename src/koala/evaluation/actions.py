@@ -1,0 +1,13 @@
+"""How often a system says that something happens: the paper's figure of state changes."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from koala.grid import Grid
+from koala.states import Action
+
+
+def count_actions(grids: Iterable[Grid]) -> dict[str, int]:
+    """Count creates, moves and destroys over all entities and steps."""
+    found = Counter(action for grid in grids for row in grid.rows for action in row.actions)
+    return {action.value: found[action] for action in Action if action != Action.NONE}

@@ -1,0 +1,156 @@
+"""Rows of a table of the paper: settings files, each run with several seeds, side by side."""
+
+import json
+import statistics
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from koala.display.plots import draw_bars
+from koala.errors import FileError, KoalaError
+from koala.evaluation.actions import count_actions
+from koala.files import read_text, write_text
+from koala.settings import build_settings, read_settings
+from koala.training.loop import ShowBatches, Tell
+from koala.training.report import RunReport, read_report
+from koala.training.run import DataSource, train
+
+TABLE, ROWS = "table.md", "rows.json"
+ACTIONS, QUESTIONS = "actions.svg", "questions.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """A row: a name, a settings file, and what the paper says (on test)."""
+
+    name: str
+    settings: str
+    paper_precision: float | None = None
+    paper_recall: float | None = None
+    paper_f1: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A table to run."""
+
+    path: Path
+    reproduces: str
+    seeds: tuple[int, ...]
+    rows: tuple[AblationRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """A row and the runs of all its seeds."""
+
+    row: AblationRow
+    reports: tuple[RunReport, ...] = field(default=())
+
+    def mean(self, *keys: str) -> tuple[float, float]:
+        """Give mean and standard deviation over the seeds of a number of the report."""
+        values = [_dig(report, keys) for report in self.reports]
+        return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _dig(report: RunReport, keys: Sequence[str]) -> float:
+    """Take a number out of a report: `document`, `overall`, `f1`."""
+    value = getattr(report, keys[0])
+    for key in keys[1:]:
+        value = value[key]
+    return float(value)
+
+
+def read_ablation(path: Path) -> Ablation:
+    """Read a table's file: `reproduces`, `seeds`, and a `[[row]]` for each settings file."""
+    try:
+        values = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(path, f"not TOML: {error}.") from None
+    rows, seeds = values.get("row"), values.get("seeds")
+    if not isinstance(rows, list) or not rows:
+        raise FileError(path, "no [[row]] here. `koala ablate` runs tables, `koala train` one run.")
+    if not isinstance(seeds, list) or not seeds or not all(type(s) is int for s in seeds):
+        raise FileError(path, f"seeds is {seeds!r}; a list of numbers was expected.")
+    try:
+        built = tuple(
+            build_settings(AblationRow, row, f"row {number}: ")
+            for number, row in enumerate(rows, 1)
+        )
+    except (KoalaError, TypeError) as error:
+        raise FileError(path, str(error)) from None
+    return Ablation(path, str(values.get("reproduces", "")), tuple(seeds), built)
+
+
+def run_ablation(
+    ablation: Ablation,
+    source: DataSource,
+    folder: Path,
+    *,
+    tell: Tell = lambda _: None,
+    show_batches: ShowBatches = lambda _done, _total: None,
+) -> list[RowResult]:
+    """Run what is not yet run, seed by seed, so that a stopped table is whole as far as it goes."""
+    found: dict[tuple[str, int], RunReport] = {}
+    # Bad settings are found before the first run, not after the eighth.
+    settings = {row: read_settings(ablation.path.parent / row.settings) for row in ablation.rows}
+    for seed in ablation.seeds:
+        for row in ablation.rows:
+            run = folder / f"{Path(row.settings).stem}-seed{seed}"
+            tell(f"{row.name}, seed {seed}: {run}")
+            own = replace(settings[row], training=replace(settings[row].training, seed=seed))
+            found[row.name, seed] = read_report(run) or train(
+                own, source, run, resume=True, tell=tell, show_batches=show_batches
+            )
+    return [
+        RowResult(row, tuple(found[row.name, seed] for seed in ablation.seeds))
+        for row in ablation.rows
+    ]
+
+
+def write_ablation(
+    ablation: Ablation, results: Sequence[RowResult], source: DataSource, folder: Path
+) -> None:
+    """Write the table, its numbers, and the paper's two figures."""
+    write_text(folder / TABLE, render_table(ablation, results))
+    write_text(folder / ROWS, json.dumps([asdict(result) for result in results], indent=2) + "\n")
+    gold = count_actions(e.gold for e in source.corpus.splits["dev"] if e.gold)
+    counts = {"gold": {name: float(n) for name, n in gold.items()}}
+    for result in results:
+        counts[result.row.name] = {name: result.mean("actions", name)[0] for name in gold}
+    draw_bars(counts, folder / ACTIONS, title="State changes on dev", label="predictions")
+    questions = results[0].reports[0].document["questions"]
+    for measure in ("precision", "recall", "f1"):
+        path = folder / f"{measure}-{QUESTIONS}"
+        drawn = {
+            result.row.name: {
+                name: 100 * result.mean("document", "questions", name, measure)[0]
+                for name in questions
+            }
+            for result in results
+        }
+        draw_bars(drawn, path, title=f"The four questions on dev: {measure}", label="percent")
+
+
+def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
+    """Render a table in Markdown: ours on dev as mean ± deviation, the paper's on test beside."""
+    head = ("model", "P", "R", "F1", "Cat-1", "Cat-2", "Cat-3", "paper P", "paper R", "paper F1")
+    lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
+    for result in results:
+        cells = [result.row.name]
+        for name in ("precision", "recall", "f1"):
+            cells.append(_spread(100, *result.mean("document", "overall", name)))
+        for name in ("Cat-1", "Cat-2", "Cat-3"):
+            cells.append(_spread(1, *result.mean("sentence", name)))
+        row = result.row
+        for paper in (row.paper_precision, row.paper_recall, row.paper_f1):
+            cells.append("" if paper is None else f"{paper:.1f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    seeds = ", ".join(map(str, ablation.seeds))
+    about = f"Dev, mean ± standard deviation over the seeds {seeds}; the paper's columns are test."
+    return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
+
+
+def _spread(scale: float, mean: float, deviation: float) -> str:
+    return f"{scale * mean:.1f} ± {scale * deviation:.1f}"

@@ -1,0 +1,83 @@
+"""What a finished run has to say: predictions, scores, counts, attention, a picture."""
+
+import json
+import resource
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from koala.display.plots import draw_curve
+from koala.evaluation import score_document, score_sentence
+from koala.evaluation.actions import count_actions
+from koala.evaluation.labels import ProcessLabels
+from koala.files import parse_json, read_text, write_text
+from koala.grid import Grid
+from koala.prediction import predict_grids
+from koala.training.attention import measure_attention
+from koala.training.checkpoint import BEST, load_checkpoint
+from koala.training.loop import LOG, Training, read_log
+
+REPORT, CURVE, PREDICTIONS = "report.json", "curve.svg", "dev.tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run: how the best epoch does on dev."""
+
+    seed: int
+    epoch: int
+    document: dict[str, Any]
+    """As `koala evaluate --json` has it, without the single processes."""
+    sentence: dict[str, Any]
+    actions: dict[str, int]
+    attention: dict[str, float] | None
+    seconds_per_epoch: float
+    peak_memory_mb: float
+    signature: str
+
+
+def write_report(training: Training, labels: dict[str, ProcessLabels] | None) -> RunReport:
+    """Predict dev with the best epoch, score it, and write all of it beside the weights."""
+    progress = load_checkpoint(training.folder / BEST, training.model)
+    data, settings = training.data, training.settings
+    grids = predict_grids(
+        training.model.predict, training.batcher, data.dev, decoding=settings.decoder.decoding
+    )
+    by_id = {grid.id: grid for grid in grids}
+    document = score_document(by_id, data.dev_gold)
+    sentence = score_sentence(by_id, data.dev_gold, labels)
+    attention = measure_attention(training.model, training.batcher, data.dev)
+    epochs = read_log(training.folder / LOG)
+    report = RunReport(
+        seed=settings.training.seed,
+        epoch=progress.epoch,
+        document={k: v for k, v in document.to_dict().items() if k != "per_process"},
+        sentence=dict(sentence.to_dict()),
+        actions=count_actions(grids),
+        attention=asdict(attention) if attention else None,
+        seconds_per_epoch=sum(line.seconds for line in epochs) / len(epochs),
+        peak_memory_mb=_peak_memory_mb(),
+        signature=f"{document.signature} {sentence.signature}",
+    )
+    write_text(training.folder / PREDICTIONS, _to_tsv(grids))
+    draw_curve([asdict(line) for line in epochs], training.folder / CURVE)
+    # The report comes last: where it is, a run is finished.
+    write_text(training.folder / REPORT, json.dumps(asdict(report), indent=2) + "\n")
+    return report
+
+
+def read_report(folder: Path) -> RunReport | None:
+    """Read the report of a finished run; None where it is not finished."""
+    path = folder / REPORT
+    return RunReport(**parse_json(read_text(path))) if path.is_file() else None
+
+
+def _to_tsv(grids: Sequence[Grid]) -> str:
+    return "".join(grid.to_tsv() for grid in grids)
+
+
+def _peak_memory_mb() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -1,0 +1,78 @@
+"""A whole run in a folder: data, training, report."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from koala.corpora import Corpus
+from koala.errors import FileError
+from koala.evaluation.labels import ProcessLabels
+from koala.files import read_text, write_text
+from koala.settings import KnowledgeSettings, Settings
+from koala.training.checkpoint import BEST, LAST
+from koala.training.data import Progress, TrainingData, build_training_data
+from koala.training.loop import ShowBatches, Tell, Training
+from koala.training.report import RunReport, write_report
+
+SETTINGS = "settings.toml"
+
+
+class DataSource:
+    """Prepares a corpus once for all runs that read the same knowledge."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        labels: dict[str, ProcessLabels] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        self.corpus = corpus
+        self.labels = labels
+        self._progress = progress
+        self._known: dict[tuple[bool, int, str | None], TrainingData] = {}
+
+    def get(self, settings: KnowledgeSettings) -> TrainingData:
+        """Give items with the triples that the settings ask for."""
+        key = (settings.is_used, settings.n_triples, settings.store)
+        if key not in self._known:
+            self._known[key] = build_training_data(self.corpus, settings, progress=self._progress)
+        return self._known[key]
+
+
+def train(
+    settings: Settings,
+    source: DataSource,
+    folder: Path,
+    *,
+    resume: bool = False,
+    tell: Tell = lambda _: None,
+    show_batches: ShowBatches = lambda _done, _total: None,
+) -> RunReport:
+    """Train, or go on with a run, and report; the outcome of both is the same."""
+    open_folder(folder, settings, resume=resume)
+    training = Training(settings, source.get(settings.knowledge), folder)
+    if resume:
+        training.resume()
+    training.run(tell=tell, show_batches=show_batches)
+    return write_report(training, source.labels)
+
+
+def open_folder(folder: Path, settings: Settings, *, resume: bool) -> None:
+    """Begin a folder, or make sure that what is in it can be gone on with."""
+    path = folder / SETTINGS
+    if not path.is_file():
+        if (folder / LAST).is_file() or (folder / BEST).is_file():
+            raise FileError(folder, f"holds checkpoints but no {SETTINGS}. Choose another folder.")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(path, settings.to_toml())
+        return
+    if not resume:
+        raise FileError(folder, "holds a run. Go on with --resume, or choose another folder.")
+    if _essence(Settings.from_toml(read_text(path))) != _essence(settings):
+        raise FileError(path, "a run with other settings. Use them, or another folder.")
+
+
+def _essence(settings: Settings) -> Settings:
+    """Leave out what may change when a run goes on: how long it may take, and its description."""
+    training = replace(settings.training, epochs=1, patience=1)
+    return replace(settings, reproduces="", training=training)

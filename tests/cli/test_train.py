@@ -1,0 +1,95 @@
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from .. import tiny
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    settings = tiny.build_settings(
+        tiny.build_encoder(folder / "encoder"), tiny.build_store(folder), epochs=1
+    )
+    (folder / "tiny.toml").write_text(settings.to_toml())
+    tiny.write_propara(folder / "propara")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(home, koala):
+    done = koala("train", home / "tiny.toml", "--data", home / "propara", "-o", home / "run",
+                 "--seed", "3", "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_train_prints_scores_and_talks_on_stderr(run, home):
+    assert run["seed"] == 3
+    assert "overall" in run["document"]
+    assert (home / "run" / "best.safetensors").is_file()
+
+
+@pytest.mark.usefixtures("run")
+def test_a_run_is_not_begun_twice(home, koala):
+    again = koala("train", home / "tiny.toml", "--data", home / "propara", "-o", home / "run")
+    assert again.returncode == 2
+    assert "--resume" in again.stderr
+    assert "Traceback" not in again.stderr
+
+
+def test_predict_fills_every_row_of_a_template(run, home, koala, tmp_path):
+    test = home / "propara" / "leaderboard" / "test"
+    done = koala(
+        "predict", "--model", home / "run", "--sentences", test / "sentences.tsv",
+        "--template", test / "dummy-predictions.tsv", "-o", tmp_path / "p.tsv",
+        "--probabilities", tmp_path / "q.jsonl",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    rows = [line.split("\t")[:3] for line in (tmp_path / "p.tsv").read_text().splitlines()]
+    template = (test / "dummy-predictions.tsv").read_text().splitlines()
+    assert rows == [line.split("\t")[:3] for line in template]
+    answers = home / "propara" / "leaderboard" / "dev" / "answers.tsv"
+    scored = koala("evaluate", tmp_path / "p.tsv", "--gold", answers, "--json")
+    assert json.loads(scored.stdout)["document"]["overall"] == run["document"]["overall"]
+    lines = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text().splitlines()]
+    assert len(lines) == 6
+    assert all(sum(step.values()) == pytest.approx(1) for line in lines for step in line["tags"])
+
+
+def test_ablate_prints_the_table(home, koala, tmp_path):
+    table = "seeds = [0]\n[[row]]\nname = 'KoaLa'\nsettings = 'tiny.toml'\npaper_f1 = 70.4\n"
+    (home / "table.toml").write_text(table)
+    done = koala("ablate", home / "table.toml", "--data", home / "propara", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "| KoaLa |" in done.stdout
+    assert (tmp_path / "actions.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "no.toml"), "no such file"),
+        (("train", "tiny.toml", "--data", "nowhere", "-o", "new"), "no such folder"),
+        (("ablate", "tiny.toml"), "koala train"),
+        (("predict", "--model", "tiny.toml", "--sentences", "tiny.toml", "--template", "x",
+          "-o", "y"), "tiny.toml"),
+    ],
+)  # fmt: skip
+def test_mistakes_get_one_sentence(home, koala, arguments, message):
+    paths = [home / each if Path(each).suffix or each == "nowhere" else each for each in arguments]
+    done = koala(*paths)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_corpus_it_says_where_to_name_one(home, koala, tmp_path, monkeypatch):
+    monkeypatch.delenv("KOALA_DATA", raising=False)
+    done = koala("train", home / "tiny.toml", "-o", tmp_path / "run")
+    assert done.returncode == 2
+    assert "--data" in done.stderr

@@ -1,0 +1,125 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from koala.decoding import (
+    TAGS,
+    Output,
+    decode_row,
+    decode_tags,
+    find_probabilities,
+    find_tag_marginals,
+    repair_tags,
+)
+from koala.states import (
+    FIRST_TAGS,
+    LAST_TAGS,
+    TRANSITIONS,
+    Action,
+    Tag,
+    actions_from_tags,
+    is_legal,
+)
+
+
+def build_output(seed: int, n_steps: int, n_candidates: int = 3) -> Output:
+    rng = np.random.default_rng(seed)
+    return Output(
+        tags=rng.normal(size=(2, n_steps + 2, 6)).astype(np.float32),
+        places=rng.normal(size=(2, n_steps + 3, n_candidates + 1)).astype(np.float32),
+        transitions=rng.normal(size=(6, 6)).astype(np.float32),
+        starts=rng.normal(size=6).astype(np.float32),
+        ends=rng.normal(size=6).astype(np.float32),
+        n_steps=np.array([n_steps, n_steps]),
+        n_candidates=np.array([n_candidates, n_candidates]),
+    )
+
+
+def enumerate_scores(
+    output: Output, n_steps: int, only_legal: bool
+) -> dict[tuple[Tag, ...], float]:
+    """Score every sequence one by one."""
+    scores = {}
+    for numbers in itertools.product(range(6), repeat=n_steps):
+        tags = tuple(TAGS[number] for number in numbers)
+        steps = itertools.pairwise(tags)
+        can_be = tags[0] in FIRST_TAGS and tags[-1] in LAST_TAGS
+        can_be = can_be and all(b in TRANSITIONS[a] for a, b in steps)
+        if only_legal and not can_be:
+            continue
+        score = output.starts[numbers[0]] + output.ends[numbers[-1]]
+        score += sum(output.tags[1, step, number] for step, number in enumerate(numbers))
+        score += sum(output.transitions[a, b] for a, b in itertools.pairwise(numbers))
+        scores[tags] = float(score)
+    return scores
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_steps", [1, 2, 4])
+def test_the_best_legal_sequence_is_found(seed, n_steps):
+    output = build_output(seed, n_steps)
+    scores = enumerate_scores(output, n_steps, only_legal=True)
+    assert decode_tags(output, 1) == max(scores, key=scores.get)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_repair_starts_from_the_best_sequence_of_all(seed):
+    output = build_output(seed, 4)
+    scores = enumerate_scores(output, 4, only_legal=False)
+    best = max(scores, key=scores.get)
+    assert decode_tags(output, 1, decoding="repair") == repair_tags(best)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_marginals_are_sums_over_legal_sequences(seed):
+    output = build_output(seed, 4)
+    scores = enumerate_scores(output, 4, only_legal=True)
+    total = sum(np.exp(score) for score in scores.values())
+    expected = np.zeros((4, 6))
+    for tags, score in scores.items():
+        for step, tag in enumerate(tags):
+            expected[step, TAGS.index(tag)] += np.exp(score) / total
+    np.testing.assert_allclose(np.exp(find_tag_marginals(output, 1)), expected, atol=1e-6)
+
+
+@given(st.lists(st.sampled_from(TAGS), min_size=1, max_size=8))
+def test_repaired_tags_are_legal_and_legal_ones_stay(tags):
+    repaired = repair_tags(tags)
+    assert is_legal(repaired)
+    assert len(repaired) == len(tags)
+    if is_legal(tags):
+        assert repaired == tuple(tags)
+
+
+@pytest.mark.parametrize(
+    ("tags", "actions"),
+    [
+        ("C C M", ["CREATE", "NONE", "MOVE"]),  # created twice: the second does not count
+        ("O_C M D C", ["NONE", "MOVE", "DESTROY", "CREATE"]),  # it moves first, so it was there
+        ("D M E", ["DESTROY", "NONE", "NONE"]),  # what is gone does not move
+        ("C D D", ["CREATE", "DESTROY", "NONE"]),
+    ],
+)
+def test_changes_that_cannot_happen_are_dropped(tags, actions):
+    repaired = repair_tags([Tag(tag) for tag in tags.split()])
+    assert [action.value for action in actions_from_tags(repaired)] == actions
+
+
+@given(st.integers(0, 10_000), st.integers(1, 7), st.sampled_from(["legal", "repair"]))
+def test_rows_never_contradict_themselves(seed, n_steps, decoding):
+    row = decode_row(build_output(seed, n_steps), 0, "x", ("?", "a", "b"), decoding=decoding)
+    assert row.problem is None
+    assert len(row.steps) == n_steps
+    for cell in row.steps:
+        assert cell.action != Action.MOVE or cell.before != cell.after
+
+
+def test_probabilities_add_up_to_one():
+    found = find_probabilities(build_output(3, 5), 0, ("?", "a", "b"))
+    assert len(found.tags) == 5
+    assert len(found.places) == 6
+    for row in (*found.tags, *found.places):
+        assert sum(row.values()) == pytest.approx(1)

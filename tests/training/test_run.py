@@ -1,0 +1,153 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from koala.corpora.leaderboard import read_grids  # noqa: E402
+from koala.errors import FileError  # noqa: E402
+from koala.evaluation import score  # noqa: E402
+from koala.settings import read_settings  # noqa: E402
+from koala.training.ablation import (  # noqa: E402
+    read_ablation,
+    render_table,
+    run_ablation,
+    write_ablation,
+)
+from koala.training.report import CURVE, PREDICTIONS, REPORT, read_report  # noqa: E402
+from koala.training.run import DataSource, train  # noqa: E402
+
+from .. import tiny  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tiny")
+
+
+@pytest.fixture(scope="module")
+def settings(folder):
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
+
+
+@pytest.fixture(scope="module")
+def source():
+    return DataSource(tiny.build_corpus())
+
+
+@pytest.fixture(scope="module")
+def report(settings, source, folder):
+    return train(settings, source, folder / "run")
+
+
+def test_a_run_leaves_scores_predictions_and_a_picture(report, source, folder):
+    run = folder / "run"
+    assert read_report(run) == report
+    gold = {example.procedure.id: example.gold for example in source.corpus.splits["dev"]}
+    again = score(read_grids(run / PREDICTIONS), gold)
+    assert report.document["overall"] == again.to_dict()["overall"]
+    assert (run / CURVE).read_text().startswith("<?xml")
+    assert 0 < report.peak_memory_mb < 6000
+    assert report.attention["steps"] > 0
+    assert 0 <= report.attention["top"] <= 1
+
+
+@pytest.mark.usefixtures("report")
+def test_a_folder_is_not_written_over(settings, source, folder):
+    with pytest.raises(FileError, match="--resume"):
+        train(settings, source, folder / "run")
+    other = replace(settings, loss=replace(settings.loss, attention=0.1))
+    with pytest.raises(FileError, match="other settings"):
+        train(other, source, folder / "run", resume=True)
+
+
+def test_a_finished_run_can_be_given_more_epochs(settings, source, tmp_path):
+    shorter = replace(settings, training=replace(settings.training, epochs=1))
+    train(shorter, source, tmp_path)
+    train(settings, source, tmp_path, resume=True)
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
+
+
+def write_table(folder: Path, settings) -> Path:
+    (folder / "base.toml").write_text(settings.to_toml())
+    (folder / "other.toml").write_text(
+        'extends = "base.toml"\nreproduces = "x"\n[knowledge]\nis_used = false\n'
+    )
+    table = folder / "table.toml"
+    table.write_text(
+        """reproduces = "A table"
+seeds = [0, 1]
+[[row]]
+name = "KoaLa"
+settings = "base.toml"
+paper_f1 = 70.4
+[[row]]
+name = "− ConceptNet"
+settings = "other.toml"
+"""
+    )
+    return table
+
+
+def test_an_ablation_runs_every_row_and_seed_once(settings, source, tmp_path):
+    ablation = read_ablation(write_table(tmp_path, settings))
+    told = []
+    results = run_ablation(ablation, source, tmp_path / "runs", tell=told.append)
+    assert [len(result.reports) for result in results] == [2, 2]
+    assert {report.seed for report in results[0].reports} == {0, 1}
+    assert results[1].reports[0].attention is None
+    write_ablation(ablation, results, source, tmp_path / "runs")
+    table = render_table(ablation, results)
+    assert (tmp_path / "runs" / "table.md").read_text() == table
+    f1 = [100 * r.document["overall"]["f1"] for r in results[0].reports]
+    assert f"{sum(f1) / 2:.1f} ±" in table
+    assert "| 70.4 |" in table
+    for name in ("actions", "f1-questions", "precision-questions", "recall-questions"):
+        assert "− ConceptNet" in (tmp_path / "runs" / f"{name}.svg").read_text()
+    # Again: nothing is trained, the same numbers come.
+    told.clear()
+    again = run_ablation(ablation, source, tmp_path / "runs", tell=told.append)
+    assert again == results
+    assert len(told) == 4
+
+
+def test_an_unfinished_row_goes_on(settings, source, tmp_path):
+    ablation = read_ablation(write_table(tmp_path, settings))
+    first = run_ablation(ablation, source, tmp_path / "runs")
+    (tmp_path / "runs" / "base-seed0" / REPORT).unlink()
+    again = run_ablation(ablation, source, tmp_path / "runs")
+    assert again[0].reports[0].document == first[0].reports[0].document
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seeds = [0]", r"no \[\[row\]\]"),
+        ("[[row]]\nname = 'a'\nsettings = 'b'", "seeds is None"),
+        ("seeds = ['a']\n[[row]]\nname = 'a'", "seeds is"),
+        ("seeds = [0]\n[[row]]\nnme = 'a'", "nme is unknown"),
+        ("seeds = [0]\n[[row]]\nname = 'a'", "settings"),
+        ("seeds = [", "not TOML"),
+    ],
+)
+def test_a_bad_table_is_refused(text, message, tmp_path):
+    (tmp_path / "t.toml").write_text(text)
+    with pytest.raises(FileError, match=message):
+        read_ablation(tmp_path / "t.toml")
+
+
+CONFIGS = sorted(Path(__file__).parents[2].joinpath("configs").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_settings_file_can_be_read_and_says_what_it_is_for(path):
+    if path.stem.startswith("pretrain"):
+        from koala.pretraining.settings import read_pretraining_settings
+
+        assert read_pretraining_settings(path).reproduces
+    elif "[[row]]" in path.read_text():
+        for row in read_ablation(path).rows:
+            assert read_settings(path.parent / row.settings).reproduces
+    else:
+        assert read_settings(path).reproduces
