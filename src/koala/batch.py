@@ -106,7 +106,9 @@ class Batch:
     step_mask: Bools
     """(procedures, steps)"""
     procedure: Ints
-    """(batch,): the procedure of each entity."""
+    """(batch,): the row of pieces that is read for each entity."""
+    group: Ints
+    """(batch,): a number for each procedure; the same but where each entity has its own row."""
     entity_pieces: Bools
     """(batch, steps, pieces): which pieces mention the entity."""
     triple_pieces: Ints
@@ -136,28 +138,38 @@ class Gold:
 
 
 class Batcher:
-    """Builds batches with the word pieces of an encoder."""
+    """Builds batches with the word pieces of an encoder.
 
-    def __init__(self, tokenizer: Path, *, triple_tokenizer: Path | None = None) -> None:
+    With a prefix each entity reads its own row of pieces: its name, then the text.
+    """
+
+    def __init__(
+        self, tokenizer: Path, *, triple_tokenizer: Path | None = None, has_prefix: bool = False
+    ) -> None:
         self._pieces = _Pieces(tokenizer)
         self._triple_pieces = _Pieces(triple_tokenizer or tokenizer)
+        self._has_prefix = has_prefix
 
     def build(self, items: Sequence[Item]) -> Batch:
         """Build the arrays of some entities."""
         if not items:
             raise KoalaError("A batch needs one entity or more.")
         by_id = {id(item.procedure): item.procedure for item in items}
-        procedures = list(by_id.values())
         numbers = {key: number for number, key in enumerate(by_id)}
-        texts = [self._pieces.split(procedure) for procedure in procedures]
+        group = [numbers[id(item.procedure)] for item in items]
+        if self._has_prefix:
+            procedures, owner = [item.procedure for item in items], list(range(len(items)))
+            texts = [self._pieces.split_for(item) for item in items]
+        else:
+            procedures, owner = list(by_id.values()), group
+            texts = [self._pieces.split(procedure) for procedure in procedures]
         n_steps = max(len(procedure.steps) for procedure in procedures)
         n_pieces = max(len(text.pieces) for text in texts)
         n_candidates = 1 + max(len(procedure.candidates) for procedure in procedures)
         entity_pieces = np.zeros((len(items), n_steps, n_pieces), dtype=np.bool_)
         for row, item in enumerate(items):
-            text = texts[numbers[id(item.procedure)]]
             mentions = item.procedure.entities[item.entity].mentions
-            _mark(entity_pieces[row], text, mentions)
+            _mark(entity_pieces[row], texts[owner[row]], mentions)
         number = {t: i for i, t in enumerate({t: None for item in items for t in item.triples})}
         pad = self._triple_pieces.pad
         # One row at least, so that an entity without triples needs no special case.
@@ -172,7 +184,8 @@ class Batcher:
             candidate_pieces=_mark_candidates(procedures, texts, n_candidates, n_steps, n_pieces),
             candidate_mask=_lengths_mask([1 + len(p.candidates) for p in procedures], n_candidates),
             step_mask=_lengths_mask([len(p.steps) for p in procedures], n_steps),
-            procedure=np.array([numbers[id(item.procedure)] for item in items], dtype=np.int64),
+            procedure=np.array(owner, dtype=np.int64),
+            group=np.array(group, dtype=np.int64),
             entity_pieces=entity_pieces,
             triple_pieces=_pad([pieces for pieces, _ in triples], n_triple_pieces, pad),
             triple_pieces_mask=_pad([mask for _, mask in triples], n_triple_pieces, 0) > 0,
@@ -241,6 +254,14 @@ class _Pieces:
             text.pieces.extend(pieces)
             text.words.extend([place] * len(pieces))
         return _Text([*text.pieces, self._words.last], [*text.words, None])
+
+    def split_for(self, item: Item) -> _Text:
+        """Split a procedure with the name of an entity in front: [CLS] name [SEP] text [SEP]."""
+        text = self.split(item.procedure)
+        names = item.procedure.entities[item.entity].name.split()
+        name = [piece for word in self._words.split(names) for piece in word]
+        front = [self._words.first, *name, self._words.last]
+        return _Text([*front, *text.pieces[1:]], [*([None] * len(front)), *text.words[1:]])
 
     def split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
         """Give [CLS] head [SEP] relation [SEP] tail [SEP], and which pieces are not special."""

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from koala.batch import Batch, Batcher, Item, split_items
-from koala.decoding import Decoding, Output, decode_row, find_probabilities
+from koala.decoding import Output, decode_row, find_probabilities
 from koala.document import Procedure
 from koala.grid import Grid, Row
 from koala.knowledge.retrieval import Triples, retrieve_triples
-from koala.settings import KnowledgeSettings
+from koala.settings import DecoderSettings, KnowledgeSettings
 from koala.states import UNKNOWN
+
+_DEFAULT = DecoderSettings()
 
 Network = Callable[[Batch], Output]
 Progress = Callable[[int, int], None]
@@ -43,14 +45,19 @@ def predict_grids(
     batcher: Batcher,
     items: Sequence[Item],
     *,
-    decoding: Decoding = "legal",
+    settings: DecoderSettings = _DEFAULT,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
     """Predict the grids of all procedures that the items stand in."""
     rows: dict[tuple[int, int], Row] = {}
     for item, output, index in run_network(network, batcher, items):
         rows[id(item.procedure), item.entity] = decode_row(
-            output, index, _name_of(item), name_places(item), decoding=decoding
+            output,
+            index,
+            _name_of(item),
+            name_places(item),
+            decoding=settings.decoding,
+            place_weight=settings.place_weight,
         )
         progress(len(rows), len(items))
     grids = []

@@ -25,8 +25,16 @@ class EncoderSettings:
     is_frozen: bool = False
     layers: Literal["last", "mixture"] = "last"
     """The last layer; or a learned mixture of all, as NCET reads its (frozen) ELMo."""
+    entity: Literal["none", "marked", "prefix"] = "none"
+    """Whether the encoder knows which entity it reads for. None: as in the paper, one reading for
+    all. Marked: the upper layers run for each entity, its mentions marked. Prefix: all layers run
+    for each entity, its name in front of the text."""
+    n_shared_layers: int = 0
+    """Where entities are marked: so many lower layers run once for all entities."""
+    n_frozen_layers: int = 0
+    """The embeddings and so many lower layers stay as they are, and what they say is kept."""
     token_width: int = 256
-    """Width of each direction of the BiLSTM over word pieces behind the encoder."""
+    """Width of each direction of the BiLSTM over word pieces behind the encoder; 0: none."""
     dropout: float = 0.4
     """Section 6.2."""
 
@@ -56,10 +64,22 @@ class DecoderSettings:
 
     width: int = 256
     """Hidden size of each direction of the LSTMs, section 6.2."""
+    reads: Literal["mentions", "steps"] = "mentions"
+    """What a step gives to the state tracker. Mentions: entity and verbs, nothing where the entity
+    is not mentioned (equation 1). Steps: the whole step, too, and always."""
+    places: Literal["sequences", "scorer"] = "sequences"
+    """A BiLSTM over the steps for every candidate (equation 5), or one for all and a scorer."""
+    has_entity_attention: bool = False
+    """Whether the entities of a step see each other."""
+    crf_start: Literal["zero", "counts"] = "zero"
+    """Transition scores before training: nothing, or what is counted in the training split."""
     has_legal_crf: bool = False
     """Illegal transitions are impossible in training, too; the paper learns all of them."""
-    decoding: Literal["legal", "repair"] = "legal"
-    """Viterbi over legal sequences; or over all, and rules that repair what is illegal."""
+    decoding: Literal["legal", "repair", "joint"] = "legal"
+    """Viterbi over legal sequences; or over all, and rules that repair what is illegal; or states
+    and places together over the whole procedure."""
+    place_weight: float = 1.0
+    """Of the places' log probabilities beside the tags' scores, in joint decoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +106,14 @@ class TrainingSettings:
     learning_rate: float = 3e-5
     head_learning_rate: float | None = None
     """Of what is trained from scratch; None: the same (section 6.2)."""
+    schedule: Literal["constant", "linear"] = "constant"
+    """The rates stay; or rise over the first tenth of all batches and fall to 0 until the last."""
+    layer_decay: float = 1.0
+    """The rate of each layer of the encoder, as a share of the one above it."""
+    averaging: float = 0.0
+    """Share of the old in a running average of the weights, which is what is scored and kept."""
+    adds_gold_places: bool = True
+    """Gold places that are no candidates become candidates in training (published code)."""
     clip: float = 1.0
     patience: int = 6
     """Epochs without a better dev F1 after which training stops."""

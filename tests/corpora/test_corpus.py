@@ -2,8 +2,10 @@
 
 import pytest
 
-from koala.corpora import read_corpus
-from koala.errors import FileError
+from koala.corpora import Corpus, Example, read_corpus
+from koala.corpora.corpus import build_fold
+from koala.document import Procedure, Step
+from koala.errors import FileError, KoalaError
 
 PAPER = {
     "propara": {
@@ -45,3 +47,17 @@ def test_folders_that_are_no_corpus(tmp_path):
     (tmp_path / "leaderboard").mkdir()
     with pytest.raises(FileError, match="train, dev, test"):
         read_corpus(tmp_path)
+
+
+def test_folds_part_train_and_dev_without_loss():
+    examples = tuple(Example(Procedure(str(n), (Step("x"),))) for n in range(60))
+    corpus = Corpus("propara", {"train": examples[:50], "dev": examples[50:], "test": ()})
+    folds = [build_fold(corpus, number, 3) for number in (1, 2, 3)]
+    held = [e.procedure.id for fold in folds for e in fold.splits["dev"]]
+    assert sorted(held, key=int) == [str(n) for n in range(60)]
+    for fold in folds:
+        ids = [{e.procedure.id for e in fold.splits[split]} for split in ("train", "dev")]
+        assert not ids[0] & ids[1]
+        assert len(ids[0] | ids[1]) == 60
+    with pytest.raises(KoalaError, match="Fold 4 of 3"):
+        build_fold(corpus, 4, 3)

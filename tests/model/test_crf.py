@@ -6,7 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from koala.decoding import Output, decode_tags  # noqa: E402
+from koala.decoding import Output  # noqa: E402
+from koala.decoding.tags import decode_tags  # noqa: E402
 from koala.model.crf import CRF  # noqa: E402
 from koala.states import LAST_TAGS, Tag, is_legal  # noqa: E402
 
@@ -76,3 +77,16 @@ def test_viterbi_finds_the_best_legal_sequence(seed):
     potentials = [value.detach().numpy() for value in crf.potentials()]
     output = Output(emissions[None].numpy(), None, *potentials, torch.tensor([4]).numpy(), None)
     assert decode_tags(output, 0) == tuple(TAGS[i] for i in best)
+
+
+def test_a_crf_starts_from_counts():
+    crf = CRF(is_legal=True)
+    tags = [[Tag.O_C, Tag.C, Tag.E], [Tag.E, Tag.E, Tag.M]]
+    crf.start_from(tags)
+    order = list(Tag)
+    moves = crf.transitions.detach().exp()
+    assert moves.sum(1) == pytest.approx(1.0)
+    # E is followed by E and M once each, every other tag is seen once more than it is
+    assert moves[order.index(Tag.E), order.index(Tag.M)].item() == pytest.approx(2 / 8)
+    assert moves[order.index(Tag.E), order.index(Tag.D)].item() == pytest.approx(1 / 8)
+    assert crf.starts.detach().exp()[order.index(Tag.O_C)].item() == pytest.approx(2 / 8)

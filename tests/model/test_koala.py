@@ -8,9 +8,9 @@ torch = pytest.importorskip("torch")
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
 from koala.batch import build_gold  # noqa: E402
-from koala.knowledge.conceptnet import build_store  # noqa: E402
+from koala.model.encoder import run_layers, run_transformer  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
-from koala.model.location import LocationPredictor  # noqa: E402
+from koala.model.location import LocationPredictor, find_distances  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
 from koala.model.pooling import SharedInputLSTM, masked_mean  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
@@ -24,9 +24,7 @@ from .. import tiny  # noqa: E402
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny")
-    (folder / "triples.tsv").write_text(tiny.TRIPLES)
-    build_store([folder / "triples.tsv"], folder / "store")
-    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), folder / "store")
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
 
 
 @pytest.fixture(scope="module")
@@ -205,3 +203,113 @@ def test_masked_mean_of_a_worked_example():
 
 def test_knowledge_settings_default_to_the_published_code():
     assert KnowledgeSettings().is_frozen
+
+
+READINGS = {
+    "marked": ({"entity": "marked", "n_shared_layers": 1}, {}),
+    "marked, frozen": (
+        {"entity": "marked", "n_shared_layers": 1, "n_frozen_layers": 1, "token_width": 0},
+        {"reads": "steps", "places": "scorer"},
+    ),
+    "prefix": ({"entity": "prefix"}, {"reads": "steps"}),
+    "mixture": ({"layers": "mixture", "is_frozen": True}, {}),
+    "scorer": ({}, {"places": "scorer"}),
+    "entities see each other": ({}, {"has_entity_attention": True}),
+    "legal": ({}, {"has_legal_crf": True, "reads": "steps"}),
+}
+
+
+@pytest.fixture(params=READINGS, ids=list(READINGS))
+def reading(request, settings):
+    encoder, decoder = READINGS[request.param]
+    return replace(
+        settings,
+        encoder=replace(settings.encoder, **encoder),
+        decoder=replace(settings.decoder, **decoder),
+    )
+
+
+def test_every_way_to_read_learns_what_is_not_frozen(reading, items):
+    found = gradients(reading, items)
+    n_frozen = reading.encoder.n_frozen_layers
+    frozen = ["triple_encoder.transformer."]
+    if n_frozen:
+        frozen += ["text_encoder.transformer.embeddings."]
+        frozen += [f"text_encoder.transformer.encoder.layer.{n}." for n in range(n_frozen)]
+    if reading.encoder.is_frozen:
+        frozen += ["text_encoder.transformer."]
+    for name, gradient in found.items():
+        if name.startswith(tuple(frozen)):
+            assert gradient is None, name
+        else:
+            assert gradient is not None, name
+            assert torch.isfinite(gradient).all(), name
+            assert gradient.abs().sum() > 0, name
+
+
+def test_a_procedure_says_the_same_alone_and_among_others(reading, items):
+    together = run(reading, items)
+    for start in (0, 2, 4):
+        alone = run(reading, items[start : start + 2])
+        for index in (0, 1):
+            steps, candidates = alone.n_steps[index], alone.n_candidates[index]
+            ours = together.tags[start + index, :steps]
+            assert ours == pytest.approx(alone.tags[index, :steps], abs=1e-4)
+            ours = together.places[start + index, : steps + 1, :candidates]
+            theirs = alone.places[index, : steps + 1, :candidates]
+            assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+def test_a_marked_entity_changes_what_is_read(settings, items):
+    """Entities that are never mentioned have no marks, and so the same reading as each other."""
+    changed = replace(
+        settings,
+        encoder=replace(settings.encoder, entity="marked", n_shared_layers=1),
+        knowledge=replace(settings.knowledge, is_used=False),
+        decoder=replace(settings.decoder, reads="steps", places="scorer"),
+    )
+    first, second = items[0], items[1]
+    assert first.procedure is second.procedure
+    output = run(changed, [first, second])
+    assert not np.allclose(output.tags[0], output.tags[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("stop", [0, 1, 2])
+def test_layers_in_two_parts_are_the_whole_transformer(settings, items, stop):
+    model = build_model(settings).eval()
+    transformer = model.text_encoder.transformer
+    batch = build_batcher(settings).build(items)
+    pieces, mask = torch.from_numpy(batch.pieces), torch.from_numpy(batch.pieces_mask)
+    with torch.no_grad():
+        whole = run_transformer(transformer, pieces, mask)[:, 0]
+        lower = run_layers(transformer, pieces, mask, stop=stop)
+        upper = run_layers(transformer, lower, mask, start=stop)
+    assert torch.allclose(whole[mask], upper[mask], atol=1e-5)
+
+
+def test_mpnet_in_two_parts_is_the_whole_transformer():
+    from transformers import MPNetConfig, MPNetModel
+
+    torch.manual_seed(0)
+    config = MPNetConfig(
+        vocab_size=100, hidden_size=16, num_hidden_layers=3, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=40,
+    )  # fmt: skip
+    transformer = MPNetModel(config, add_pooling_layer=False).eval()
+    pieces = torch.randint(3, 100, (2, 20))
+    mask = torch.ones(2, 20, dtype=torch.bool)
+    mask[1, 12:] = False
+    pieces[1, 12:] = 1
+    with torch.no_grad():
+        whole = run_transformer(transformer, pieces, mask)[:, 0]
+        lower = run_layers(transformer, pieces, mask, stop=2)
+        upper = run_layers(transformer, lower, mask, start=2)
+    assert torch.allclose(whole[mask], upper[mask], atol=1e-5)
+
+
+def test_distances_count_steps_since_and_until_a_mention():
+    is_named = torch.tensor([[[False, True, False, False, False, False, True]]])
+    found = find_distances(is_named)[0, 0].tolist()
+    pairs = [(number // 4, number % 4 + 1) for number in found]
+    # Positions 0 … 7; 4 since: never, 4 until: never, 3: three or more
+    assert pairs == [(4, 2), (4, 1), (0, 3), (1, 3), (2, 3), (3, 2), (3, 1), (0, 4)]

@@ -13,6 +13,7 @@ from koala.settings import Settings  # noqa: E402
 from koala.training.checkpoint import BEST, LAST, load_checkpoint, read_settings_of  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import Training  # noqa: E402
+from koala.training.optimizer import set_rates  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -49,18 +50,32 @@ def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
     assert all(row.problem is None for grid in grids for row in grid.rows)
 
 
-def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path):
-    settings = replace(with_training(base, epochs=4), encoder=replace(base.encoder, dropout=0.4))
+@pytest.mark.parametrize(
+    "changes", [{}, {"averaging": 0.9, "schedule": "linear", "layer_decay": 0.8}]
+)
+def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path, changes):
+    settings = replace(
+        with_training(base, epochs=4, **changes), encoder=replace(base.encoder, dropout=0.4)
+    )
     Training(settings, data, tmp_path / "whole").run()
-    first = Training(with_training(settings, epochs=2), data, tmp_path / "parts")
-    first.run()
+    first = Training(settings, data, tmp_path / "parts")
+    told = []
+
+    def stop_after_two(line):
+        told.append(line)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        first.run(tell=stop_after_two)
     again = Training(settings, data, tmp_path / "parts")
     again.resume()
     assert again.progress.epoch == 2
     again.run()
-    one, other = (load_file(tmp_path / name / LAST) for name in ("whole", "parts"))
-    assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
+    for file in (LAST, BEST):
+        one, other = (load_file(tmp_path / name / file) for name in ("whole", "parts"))
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[name], other[name]) for name in one)
     logs = [(tmp_path / name / "log.jsonl").read_text().count("\n") for name in ("whole", "parts")]
     assert logs == [4, 4]
 
@@ -114,3 +129,27 @@ def test_batches_hold_every_item_once_and_keep_procedures_whole(data, seed):
         for item in batch:
             homes.setdefault(item.procedure.id, set()).add(number)
     assert all(len(found) == 1 for found in homes.values())
+
+
+def test_the_average_is_what_is_scored_and_kept(base, data, tmp_path):
+    training = Training(with_training(base, epochs=1, averaging=0.5), data, tmp_path)
+    training.run()
+    best, last = load_file(tmp_path / BEST), load_file(tmp_path / LAST)
+    name = "states.output.weight"
+    assert torch.equal(best[f"model.{name}"], last[f"average.{name}"])
+    assert not torch.equal(best[f"model.{name}"], last[f"model.{name}"])
+
+
+def test_rates_rise_and_fall_and_lower_layers_learn_less(base, data, tmp_path):
+    settings = with_training(
+        base, schedule="linear", layer_decay=0.5, learning_rate=1.0, head_learning_rate=3.0
+    )
+    training = Training(settings, data, tmp_path)
+    rates = {group["full_rate"] for group in training.optimizer.param_groups}
+    assert rates == {3.0, 1.0, 0.5, 0.25}
+    shares = []
+    for done in (0.0, 0.05, 0.1, 0.55, 1.0):
+        set_rates(training.optimizer, settings.training, done)
+        group = training.optimizer.param_groups[0]
+        shares.append(group["lr"] / group["full_rate"])
+    assert shares == pytest.approx([0.01, 0.51, 1.0, 0.5, 0.0], abs=1e-3)

@@ -51,7 +51,7 @@ def predict_cli(
             network.predict,
             batcher,
             items,
-            decoding=settings.decoder.decoding,
+            settings=settings.decoder,
             progress=progress,
         )
     if probabilities is not None:

@@ -27,6 +27,10 @@ def train_cli(
         Path | None,
         typer.Option("-o", "--output", help="Folder of the run; default: runs/CONFIG-seedN."),
     ] = None,
+    fold: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Cross-validation: part I of N of train and dev is dev."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -36,14 +40,15 @@ def train_cli(
     settings = read_settings(config)
     if seed is not None:
         settings = replace(settings, training=replace(settings.training, seed=seed))
-    folder = output or Path("runs", f"{config.stem}-seed{settings.training.seed}")
+    suffix = f"-fold{fold.replace('/', 'of')}" if fold else ""
+    folder = output or Path("runs", f"{config.stem}-seed{settings.training.seed}{suffix}")
     with needs_training():
         from koala.training.run import open_folder, train
 
         # What is wrong with the folder is said before the corpus is read.
         open_folder(folder, settings, resume=resume)
         with (
-            open_source(find_corpus(data, settings.corpus)) as source,
+            open_source(find_corpus(data, settings.corpus), fold) as source,
             show_progress("Epoch") as batches,
         ):
             report = train(settings, source, folder, resume=True, tell=tell, show_batches=batches)

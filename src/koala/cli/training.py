@@ -9,6 +9,7 @@ import typer
 
 from koala.cli.corpus import read_with_labels
 from koala.cli.progress import show_progress
+from koala.corpora.corpus import build_fold
 from koala.errors import KoalaError
 
 if TYPE_CHECKING:
@@ -31,13 +32,22 @@ def needs_training() -> Iterator[None]:
 
 
 @contextmanager
-def open_source(folder: Path) -> "Iterator[DataSource]":
-    """Read a corpus; triples are retrieved when a run needs them, with a bar."""
+def open_source(folder: Path, fold: str | None = None) -> "Iterator[DataSource]":
+    """Read a corpus, or a fold of it; triples are retrieved when a run needs them, with a bar."""
     from koala.training.run import DataSource
 
     corpus, labels = read_with_labels(folder)
+    if fold is not None:
+        corpus, labels = build_fold(corpus, *_read_fold(fold)), None
     with show_progress("Retrieving triples") as progress:
         yield DataSource(corpus, labels, progress=progress)
+
+
+def _read_fold(fold: str) -> tuple[int, int]:
+    number, _, total = fold.partition("/")
+    if not (number.isdecimal() and total.isdecimal()):
+        raise KoalaError(f"--fold is {fold!r}; a part of a number, such as 1/5, was expected.")
+    return int(number), int(total)
 
 
 def tell(line: str) -> None:

@@ -1,9 +1,11 @@
 """What every corpus is: examples in three splits, and the figures of the paper's table 1."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from koala.document import Procedure
+from koala.errors import KoalaError
 from koala.grid import Grid
 from koala.text import split_words
 
@@ -57,6 +59,21 @@ class Corpus:
         }
         everything = [example for examples in self.splits.values() for example in examples]
         return figures | {"total": measure(everything, is_tokenized=self.is_tokenized)}
+
+
+def build_fold(corpus: Corpus, number: int, total: int) -> Corpus:
+    """Part train and dev anew for cross-validation: part `number` of `total` becomes dev.
+
+    Parts depend on the procedures' ids alone; test is left out.
+    """
+    if not 1 <= number <= total or total < 2:
+        raise KoalaError(f"Fold {number} of {total} came; 1 to {total} of 2 or more was expected.")
+    examples = [*corpus.splits["train"], *corpus.splits["dev"]]
+    parts: dict[bool, list[Example]] = {True: [], False: []}
+    for example in examples:
+        digest = hashlib.sha256(example.procedure.id.encode()).digest()
+        parts[int.from_bytes(digest[:4]) % total == number - 1].append(example)
+    return Corpus(corpus.name, {"train": tuple(parts[False]), "dev": tuple(parts[True])})
 
 
 def measure(examples: Iterable[Example], *, is_tokenized: bool = False) -> Statistics:

@@ -1,5 +1,8 @@
 """Linear-chain conditional random field over tags (equations 3 and 4)."""
 
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 
@@ -25,6 +28,26 @@ class CRF(nn.Module):
         self._transition_barrier = nn.Buffer(transition, persistent=False)
         self._start_barrier = nn.Buffer(start, persistent=False)
         self._end_barrier = nn.Buffer(end, persistent=False)
+
+    def start_from(self, sequences: Iterable[Sequence[Tag]]) -> None:
+        """Set the scores to the log probabilities counted in gold sequences, each seen once more.
+
+        What can never be keeps a score of its own, so that it starts where what is rare does.
+        """
+        order = {tag: number for number, tag in enumerate(Tag)}
+        moves = torch.ones(len(order), len(order))
+        starts, ends = torch.ones(len(order)), torch.ones(len(order))
+        for tags in sequences:
+            numbers = [order[tag] for tag in tags]
+            starts[numbers[0]] += 1
+            ends[numbers[-1]] += 1
+            for current_tag, next_tag in pairwise(numbers):
+                moves[current_tag, next_tag] += 1
+        with torch.no_grad():
+            self.transitions.copy_((moves / moves.sum(1, keepdim=True)).log())
+            self.starts.copy_((starts / starts.sum()).log())
+            # An end is one of the steps that a tag has; the others go on.
+            self.ends.copy_((ends / (moves.sum(1) + ends)).log())
 
     def potentials(self) -> tuple[Tensor, Tensor, Tensor]:
         """Give transitions (current tag, next tag), starts (tags) and ends (tags)."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from koala.errors import FileError
-from koala.model.pooling import SequenceLSTM, masked_mean
+from koala.model.pooling import SequenceLSTM, look_up, masked_mean
 
 _MOST_VALUES = 400_000_000
 """Kept at most of what frozen transformers say, in half precision: 800 MB."""
@@ -40,9 +40,10 @@ class _Encoder(nn.Module):
         if is_frozen:
             transformer.requires_grad_(False)
         self.mixture = LayerMixture(_depth_of(transformer)) if layers == "mixture" else None
-        self.lstm = SequenceLSTM(input_width=_width_of(transformer), width=token_width)
+        width = _width_of(transformer)
+        self.lstm = SequenceLSTM(input_width=width, width=token_width) if token_width else None
         self.dropout = nn.Dropout(dropout)
-        self.width = self.lstm.width
+        self.width = self.lstm.width if self.lstm else width
 
     def read(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Give what the transformer and the BiLSTM say: (rows, pieces, width)."""
@@ -51,6 +52,12 @@ class _Encoder(nn.Module):
         else:
             layers = run_transformer(self.transformer, pieces, mask, self.layers)
         hidden = layers[:, 0] if self.mixture is None else self.mixture(layers)
+        return self.read_tokens(hidden, mask)
+
+    def read_tokens(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Run the BiLSTM, where there is one, over (rows, pieces, hidden)."""
+        if self.lstm is None:
+            return hidden
         states: Tensor = self.lstm(self.dropout(hidden), mask.sum(1))
         return states
 
@@ -61,6 +68,44 @@ class TextEncoder(_Encoder):
     def forward(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Encode (procedures, pieces) to (procedures, pieces, width)."""
         states: Tensor = self.dropout(self.read(pieces, mask))
+        return states
+
+
+class EntityEncoder(_Encoder):
+    """The text as read for one entity: the upper layers know where it is mentioned.
+
+    The lower layers run once for all entities of a procedure; frozen, once in a run.
+    """
+
+    def __init__(
+        self,
+        transformer: nn.Module,
+        *,
+        token_width: int,
+        dropout: float,
+        n_shared_layers: int,
+        n_frozen_layers: int,
+    ) -> None:
+        super().__init__(transformer, token_width=token_width, dropout=dropout, is_frozen=False)
+        self.n_shared = n_shared_layers
+        freeze_layers(transformer, n_frozen_layers)
+        if n_frozen_layers and n_frozen_layers == n_shared_layers:
+            self.frozen = FrozenRows(transformer, n_layers=n_shared_layers)
+        self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
+
+    def forward(self, pieces: Tensor, mask: Tensor, owner: Tensor, mentions: Tensor) -> Tensor:
+        """Encode (procedures, pieces) to (batch, pieces, width).
+
+        Shapes: owner (batch,) the procedure of each entity, mentions (batch, pieces).
+        """
+        if self.frozen is not None:
+            shared = self.frozen.get(pieces, mask)[:, 0]
+        else:
+            shared = run_layers(self.transformer, pieces, mask, stop=self.n_shared)
+        hidden = look_up(shared, owner) + mentions.unsqueeze(-1) * self.marker
+        own_mask = mask[owner]
+        hidden = run_layers(self.transformer, hidden, own_mask, start=self.n_shared)
+        states: Tensor = self.dropout(self.read_tokens(hidden, own_mask))
         return states
 
 
@@ -91,9 +136,12 @@ class LayerMixture(nn.Module):
 class FrozenRows:
     """What a frozen transformer says of rows of pieces; it runs without dropout, once a row."""
 
-    def __init__(self, transformer: nn.Module, layers: Layers) -> None:
+    def __init__(
+        self, transformer: nn.Module, layers: Layers = "last", *, n_layers: int | None = None
+    ) -> None:
         self._transformer = transformer
         self._layers: Layers = layers
+        self._n_layers = n_layers
         self._known: dict[bytes, Tensor] = {}
         self._n_values = 0
 
@@ -116,9 +164,15 @@ class FrozenRows:
         return table
 
     def _encode(self, pieces: Tensor, mask: Tensor, keys: Sequence[bytes]) -> None:
+        was_training = self._transformer.training
         self._transformer.eval()
         with torch.no_grad():
-            hidden = run_transformer(self._transformer, pieces, mask, self._layers)
+            if self._n_layers is None:
+                hidden = run_transformer(self._transformer, pieces, mask, self._layers)
+            else:
+                lower = run_layers(self._transformer, pieces, mask, stop=self._n_layers)
+                hidden = lower.unsqueeze(1)
+        self._transformer.train(was_training)
         for row, key, length in zip(hidden, keys, mask.sum(1).tolist(), strict=True):
             # Half precision halves the memory; it is the same in every epoch.
             self._known[key] = row[:, :length].half()
@@ -173,6 +227,43 @@ def run_transformer(
         input_ids=pieces, attention_mask=mask.long(), output_hidden_states=wants_all
     )
     return torch.stack(output.hidden_states if wants_all else [output.last_hidden_state], dim=1)
+
+
+def run_layers(
+    transformer: nn.Module,
+    inputs: Tensor,
+    mask: Tensor,
+    *,
+    start: int | None = None,
+    stop: int | None = None,
+) -> Tensor:
+    """Run some layers: pieces (rows, pieces) through embeddings and layers up to `stop`, or hidden
+    states (rows, pieces, hidden) from layer `start` on. Gives (rows, pieces, hidden).
+    """
+    model: Any = transformer
+    hidden: Tensor = model.embeddings(input_ids=inputs) if start is None else inputs
+    barrier = torch.zeros(mask.shape, dtype=hidden.dtype, device=hidden.device)
+    barrier = barrier.masked_fill(~mask, torch.finfo(hidden.dtype).min)[:, None, None, :]
+    encoder = model.encoder
+    # MPNet adds a bias by distance, the same in every layer.
+    has_bias = hasattr(encoder, "compute_position_bias")
+    extra = (encoder.compute_position_bias(hidden),) if has_bias else ()
+    for layer in encoder.layer[start or 0 : stop]:
+        output = layer(hidden, barrier, *extra)
+        hidden = output[0] if isinstance(output, tuple) else output
+    return hidden
+
+
+def freeze_layers(transformer: nn.Module, n_layers: int) -> None:
+    """Keep the embeddings and some lower layers as they are; 0 keeps nothing."""
+    model: Any = transformer
+    if n_layers:
+        model.embeddings.requires_grad_(False)
+    for layer in model.encoder.layer[:n_layers]:
+        layer.requires_grad_(False)
+    if n_layers and hasattr(model.encoder, "relative_attention_bias"):
+        # Read by the frozen layers, too.
+        model.encoder.relative_attention_bias.requires_grad_(False)
 
 
 def _width_of(transformer: nn.Module) -> int:

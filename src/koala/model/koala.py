@@ -11,13 +11,14 @@ from koala.decoding import Output
 from koala.encoders.weights import find_weights
 from koala.errors import FileError
 from koala.model.crf import CRF
-from koala.model.encoder import TextEncoder, TripleEncoder, load_transformer
-from koala.model.location import LocationPredictor
+from koala.model.encoder import EntityEncoder, TextEncoder, TripleEncoder, load_transformer
+from koala.model.location import LocationPredictor, LocationScorer
 from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
-from koala.model.pooling import look_up, masked_mean
+from koala.model.pooling import look_up
+from koala.model.reading import Reading, join_mentions, join_steps, read_text
 from koala.model.state_tracker import StateTracker
-from koala.settings import Settings
+from koala.settings import EncoderSettings, KnowledgeSettings, Settings
 
 
 class KoalaModel(nn.Module):
@@ -34,14 +35,8 @@ class KoalaModel(nn.Module):
         triple_transformer: nn.Module | None,
     ) -> None:
         super().__init__()
-        encoder, knowledge = settings.encoder, settings.knowledge
-        self.text_encoder = TextEncoder(
-            text_transformer,
-            token_width=encoder.token_width,
-            dropout=encoder.dropout,
-            is_frozen=encoder.is_frozen,
-            layers=encoder.layers,
-        )
+        encoder, knowledge, decoder = settings.encoder, settings.knowledge, settings.decoder
+        self.text_encoder = _build_text_encoder(encoder, text_transformer)
         self.triple_encoder: TripleEncoder | None = None
         if triple_transformer is not None:
             self.triple_encoder = TripleEncoder(
@@ -50,45 +45,61 @@ class KoalaModel(nn.Module):
                 dropout=encoder.dropout,
                 is_frozen=knowledge.is_frozen,
             )
-        width, decoder = self.text_encoder.width, settings.decoder.width
+        width = self.text_encoder.width
+        self.reads_steps = decoder.reads == "steps"
+        input_width = 3 * width + 1 if self.reads_steps else 2 * width
         self.states = StateTracker(
-            input_width=width, width=decoder, injector=self._build_injector(settings)
+            input_width=input_width,
+            width=decoder.width,
+            injector=self._build_injector(knowledge, input_width),
+            has_entity_attention=decoder.has_entity_attention,
         )
-        self.locations = LocationPredictor(
-            input_width=width, width=decoder, injector=self._build_injector(settings)
-        )
-        self.crf = CRF(is_legal=settings.decoder.has_legal_crf)
+        self.locations: LocationPredictor | LocationScorer
+        if decoder.places == "sequences":
+            self.locations = LocationPredictor(
+                input_width=width,
+                width=decoder.width,
+                injector=self._build_injector(knowledge, 2 * width),
+            )
+        else:
+            self.locations = LocationScorer(
+                input_width=input_width,
+                place_width=width,
+                width=decoder.width,
+                dropout=encoder.dropout,
+                injector=self._build_injector(knowledge, input_width),
+            )
+        self.crf = CRF(is_legal=decoder.has_legal_crf)
 
-    def _build_injector(self, settings: Settings) -> KnowledgeInjector | None:
+    def _build_injector(
+        self, settings: KnowledgeSettings, query_width: int
+    ) -> KnowledgeInjector | None:
         if self.triple_encoder is None:
             return None
         return KnowledgeInjector(
-            query_width=2 * self.text_encoder.width,
+            query_width=query_width,
             triple_width=self.triple_encoder.width,
-            has_attention=settings.knowledge.has_attention,
-            is_gated=settings.knowledge.integration == "gate",
+            has_attention=settings.has_attention,
+            is_gated=settings.integration == "gate",
         )
 
     def forward(self, batch: Batch) -> TensorOutput:
         """Score tags and places of every entity of a batch."""
         arrays = _to_tensors(batch, self.crf.starts.device)
-        # (procedures, pieces, width), each procedure once
-        hidden = self.text_encoder(arrays["pieces"], arrays["pieces_mask"])
+        reading = self._read(arrays)
         owner = arrays["procedure"]
-        # (batch, steps, width)
-        entity = masked_mean(arrays["entity_pieces"], look_up(hidden, owner))
-        verbs = look_up(masked_mean(arrays["verb_pieces"], hidden), owner)
-        # (batch, candidates, steps, width)
-        candidates = look_up(masked_mean(arrays["candidate_pieces"], hidden), owner)
         step_mask, candidate_mask = arrays["step_mask"][owner], arrays["candidate_mask"][owner]
-        n_steps = step_mask.sum(1)
-        triples = self._encode_triples(arrays)
-        knowledge = (n_steps, triples, arrays["triple_mask"])
-        is_mentioned = arrays["entity_pieces"].any(-1)
-        tags, state_attention = self.states(entity, verbs, is_mentioned, *knowledge)
-        is_named = arrays["candidate_pieces"].any(-1)[owner]
+        knowledge = (step_mask.sum(1), self._encode_triples(arrays), arrays["triple_mask"])
+        # (batch, steps, input_width)
+        inputs = join_steps(reading) if self.reads_steps else join_mentions(reading)
+        tags, state_attention = self.states(inputs, arrays["group"], *knowledge)
+        reads_mentions = isinstance(self.locations, LocationPredictor)
         places, place_attention = self.locations(
-            entity, candidates, is_named, candidate_mask, *knowledge
+            reading.entity if reads_mentions else inputs,
+            reading.candidates,
+            reading.is_named,
+            candidate_mask,
+            *knowledge,
         )
         transitions, starts, ends = self.crf.potentials()
         return TensorOutput(
@@ -102,6 +113,17 @@ class KoalaModel(nn.Module):
             state_attention=state_attention,
             place_attention=place_attention,
         )
+
+    def _read(self, arrays: dict[str, Tensor]) -> Reading:
+        """Encode each procedure once for all its entities, or its upper layers for each."""
+        pieces, mask = arrays["pieces"], arrays["pieces_mask"]
+        is_own = isinstance(self.text_encoder, EntityEncoder)
+        if is_own:
+            mentions = arrays["entity_pieces"].any(1)
+            hidden = self.text_encoder(pieces, mask, arrays["procedure"], mentions)
+        else:
+            hidden = self.text_encoder(pieces, mask)
+        return read_text(arrays, hidden, is_own=is_own, has_steps=self.reads_steps)
 
     def predict(self, batch: Batch) -> Output:
         """Score a batch without dropout and gradients, in plain arrays."""
@@ -118,6 +140,26 @@ class KoalaModel(nn.Module):
             arrays["triple_pieces"], arrays["triple_input_mask"], arrays["triple_pieces_mask"]
         )
         return look_up(distinct, arrays["triples"])
+
+
+def _build_text_encoder(
+    settings: EncoderSettings, transformer: nn.Module
+) -> TextEncoder | EntityEncoder:
+    if settings.entity != "marked":
+        return TextEncoder(
+            transformer,
+            token_width=settings.token_width,
+            dropout=settings.dropout,
+            is_frozen=settings.is_frozen,
+            layers=settings.layers,
+        )
+    return EntityEncoder(
+        transformer,
+        token_width=settings.token_width,
+        dropout=settings.dropout,
+        n_shared_layers=settings.n_shared_layers,
+        n_frozen_layers=settings.n_frozen_layers,
+    )
 
 
 def build_model(settings: Settings) -> KoalaModel:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from koala.model.memory import KnowledgeInjector
-from koala.model.pooling import SharedInputLSTM, look_up
+from koala.model.pooling import SequenceLSTM, SharedInputLSTM, look_up
 
 
 class LocationPredictor(nn.Module):
@@ -78,3 +78,102 @@ class LocationPredictor(nn.Module):
             len(named), device=entity.device
         )
         return torch.cat([base, named]), torch.cat([owner_of_base, owner]), index
+
+
+_FAR = 3
+"""Steps from which on a mention is just far away."""
+
+
+class LocationScorer(nn.Module):
+    """One BiLSTM over the T+1 positions for all candidates; each is scored against its states.
+
+    s(p, c) = w · tanh(W_s h_p + W_c c + W_here c_p + W_next c_{p+1} + d), where c is the mean of
+    all mentions of a candidate, c_p that of its mentions in step p (zero where it has none), and d
+    a learned vector for how far before and behind position p it is mentioned.
+    """
+
+    def __init__(
+        self,
+        *,
+        input_width: int,
+        place_width: int,
+        width: int,
+        dropout: float,
+        injector: KnowledgeInjector | None,
+    ) -> None:
+        super().__init__()
+        self.injector = injector
+        self.unknown = nn.Parameter(torch.randn(place_width) * 0.1)
+        self.lstm = SequenceLSTM(
+            input_width=injector.width if injector else input_width, width=width
+        )
+        self.state = nn.Linear(self.lstm.width, width)
+        self.place = nn.Linear(place_width, width, bias=False)
+        self.here = nn.Linear(place_width, width, bias=False)
+        self.next = nn.Linear(place_width, width, bias=False)
+        self.distance = nn.Embedding((_FAR + 2) * (_FAR + 1), width)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(width, 1, bias=False)
+
+    def forward(
+        self,
+        inputs: Tensor,
+        candidates: Tensor,
+        is_named: Tensor,
+        candidate_mask: Tensor,
+        n_steps: Tensor,
+        triples: Tensor,
+        triple_mask: Tensor,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Give place scores (batch, steps + 1, candidates) and log attention.
+
+        Shapes: inputs (batch, steps, input_width), candidates (batch, candidates, steps,
+        place_width), is_named (batch, candidates, steps), candidate_mask (batch, candidates); log
+        attention (batch, candidates, steps + 1, triples).
+        """
+        # Position 0, before step 1, is an all-zero input.
+        inputs = nn.functional.pad(inputs, (0, 0, 1, 0))
+        log_attention = None
+        if self.injector is not None:
+            batch, positions, _ = inputs.shape
+            owner = torch.arange(batch, device=inputs.device).repeat_interleave(positions)
+            rows, log_rows = self.injector(inputs.flatten(0, 1), owner, triples, triple_mask)
+            inputs = rows.view(batch, positions, -1)
+            log_attention = log_rows.view(batch, 1, positions, -1)
+            log_attention = log_attention.expand(-1, candidates.shape[1], -1, -1)
+        # (batch, 1, steps + 1, width)
+        states = self.state(self.lstm(inputs, n_steps + 1)).unsqueeze(1)
+        # (batch, candidates, 1, width), (batch, candidates, steps + 1, width)
+        places = self.place(self._average(candidates, is_named)).unsqueeze(2)
+        here = self.here(nn.functional.pad(candidates, (0, 0, 1, 0)))
+        coming = self.next(nn.functional.pad(candidates, (0, 0, 0, 1)))
+        distance = self.distance(find_distances(is_named))
+        joint = torch.tanh(states + places + here + coming + distance)
+        scores: Tensor = self.output(self.dropout(joint)).squeeze(-1)
+        scores = scores.masked_fill(~candidate_mask.unsqueeze(-1), torch.finfo(scores.dtype).min)
+        return scores.transpose(1, 2), log_attention
+
+    def _average(self, candidates: Tensor, is_named: Tensor) -> Tensor:
+        """Give the mean over the steps that name a candidate; `?` has a learned vector."""
+        n_named = is_named.sum(2, keepdim=True).clamp(min=1)
+        means = candidates.sum(2) / n_named
+        is_unknown = torch.arange(means.shape[1], device=means.device) == 0
+        return torch.where(is_unknown[None, :, None], self.unknown, means)
+
+
+def find_distances(is_named: Tensor) -> Tensor:
+    """Number how far each position is from the mentions of a candidate.
+
+    (batch, candidates, steps) → (batch, candidates, steps + 1): steps since the last mention (0, 1,
+    2, 3 or more, none) times steps until the next one (1, 2, 3 or more, none).
+    """
+    n_steps = is_named.shape[-1]
+    position = torch.arange(n_steps + 1, device=is_named.device)[:, None]
+    step = torch.arange(1, n_steps + 1, device=is_named.device)[None, :]
+    # (batch, candidates, positions, steps)
+    named = is_named.unsqueeze(2)
+    gap = (position - step).abs().clamp(max=_FAR)
+    never = gap.new_full((), _FAR + 1)
+    since = torch.where(named & (step <= position), gap, never).amin(-1)
+    until = torch.where(named & (step > position), gap, never).amin(-1)
+    return since * (_FAR + 1) + until - 1

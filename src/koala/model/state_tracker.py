@@ -7,38 +7,70 @@ from koala.model.memory import KnowledgeInjector
 from koala.model.pooling import SequenceLSTM
 from koala.states import Tag
 
+_HEADS = 4
+
 
 class StateTracker(nn.Module):
-    """Entity and verbs of each step → knowledge injector → BiLSTM over steps → tag scores."""
+    """What each step says → knowledge injector → BiLSTM over steps → tag scores."""
 
-    def __init__(self, *, input_width: int, width: int, injector: KnowledgeInjector | None) -> None:
+    def __init__(
+        self,
+        *,
+        input_width: int,
+        width: int,
+        injector: KnowledgeInjector | None,
+        has_entity_attention: bool = False,
+    ) -> None:
         super().__init__()
         self.injector = injector
-        read_width = injector.width if injector else 2 * input_width
-        self.lstm = SequenceLSTM(input_width=read_width, width=width)
+        self.lstm = SequenceLSTM(
+            input_width=injector.width if injector else input_width, width=width
+        )
+        self.others = EntityAttention(self.lstm.width) if has_entity_attention else None
         self.output = nn.Linear(self.lstm.width, len(Tag))
 
     def forward(
         self,
-        entity: Tensor,
-        verbs: Tensor,
-        is_mentioned: Tensor,
+        inputs: Tensor,
+        group: Tensor,
         n_steps: Tensor,
         triples: Tensor,
         triple_mask: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
         """Give tag scores (batch, steps, tags) and log attention (batch, steps, triples).
 
-        Shapes: entity and verbs (batch, steps, width), is_mentioned (batch, steps), n_steps
-        (batch,), triples (batch, triples, width).
+        Shapes: inputs (batch, steps, input_width), group (batch,) the procedure of each entity,
+        n_steps (batch,), triples (batch, triples, width).
         """
-        batch, steps, _ = entity.shape
-        # h_t = [h_e; h_v], zero where the entity is not mentioned (equation 1)
-        inputs = torch.cat([entity, verbs], dim=-1) * is_mentioned.unsqueeze(-1)
+        batch, steps, _ = inputs.shape
         log_attention = None
         if self.injector is not None:
-            owner = torch.arange(batch, device=entity.device).repeat_interleave(steps)
+            owner = torch.arange(batch, device=inputs.device).repeat_interleave(steps)
             rows, log_rows = self.injector(inputs.flatten(0, 1), owner, triples, triple_mask)
             inputs = rows.view(batch, steps, -1)
             log_attention = log_rows.view(batch, steps, -1)
-        return self.output(self.lstm(inputs, n_steps)), log_attention
+        states = self.lstm(inputs, n_steps)
+        if self.others is not None:
+            states = self.others(states, group)
+        return self.output(states), log_attention
+
+
+class EntityAttention(nn.Module):
+    """Attention of each entity over all entities of its procedure, step by step.
+
+    What is destroyed often becomes what is created in the same step.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, _HEADS)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, states: Tensor, group: Tensor) -> Tensor:
+        """Read and give (batch, steps, width); group (batch,) says who stands together."""
+        # (batch, batch): True where one must not look
+        is_stranger = group[:, None] != group[None, :]
+        # Each step is a row of entities: (batch, steps, width)
+        seen, _ = self.attention(states, states, states, attn_mask=is_stranger, need_weights=False)
+        mixed: Tensor = self.norm(states + seen)
+        return mixed

@@ -14,9 +14,11 @@ from torch import Tensor, nn
 from koala.errors import FileError, KoalaError
 from koala.model.koala import KoalaModel, build_model
 from koala.settings import Settings
+from koala.training.averaging import WeightAverage
 
 LAST = "last.safetensors"
 BEST = "best.safetensors"
+_AVERAGE_STEPS = "steps-of-average"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,15 @@ def save_checkpoint(
     settings: Settings,
     progress: Progress,
     optimizer: torch.optim.Optimizer | None = None,
+    average: WeightAverage | None = None,
 ) -> None:
-    """Write weights, settings and progress, and what the optimizer knows where it goes on."""
+    """Write weights, settings and progress, and what training needs to go on."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     if optimizer is not None:
         tensors |= _optimizer_tensors(optimizer)
+    if average is not None:
+        tensors |= {f"average.{name}": value for name, value in average.weights.items()}
+        tensors[_AVERAGE_STEPS] = torch.tensor(average.n_steps)
     metadata = {"settings": settings.to_toml(), "progress": json.dumps(asdict(progress))}
     temporary = path.with_name(f".{path.name}.tmp")
     contiguous = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
@@ -56,21 +62,33 @@ def read_settings_of(path: Path) -> tuple[Settings, Progress]:
 
 
 def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None = None
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+    average: WeightAverage | None = None,
 ) -> Progress:
-    """Load weights into a model, and the optimizer's state where asked."""
+    """Load weights into a model, and the state of optimizer and average where asked."""
     _, progress = read_settings_of(path)
-    with _open(path) as file:
-        names = list(file.keys())
-        weights = {n.removeprefix("model."): file.get_tensor(n) for n in names if n[:6] == "model."}
-        state = {n: file.get_tensor(n) for n in names if n.startswith("optimizer.")}
+    tensors = _read_tensors(path)
+    weights = _take(tensors, "model.")
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise FileError(path, f"does not fit the model its settings describe: {error}") from None
     if optimizer is not None:
-        _restore_optimizer(optimizer, state)
+        _restore_optimizer(optimizer, _take(tensors, "optimizer."))
+    if average is not None:
+        average.load(_take(tensors, "average."), int(tensors[_AVERAGE_STEPS]))
     return progress
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    with _open(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def _take(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def open_checkpoint(path: Path) -> tuple[KoalaModel, Settings]:
@@ -107,7 +125,7 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
-        _, index, name = key.split(".", 2)
+        index, name = key.split(".", 1)
         state.setdefault(int(index), {})[name] = value
     whole = optimizer.state_dict()
     n_parameters = sum(len(group["params"]) for group in whole["param_groups"])

@@ -26,7 +26,11 @@ class TrainingData:
 
 
 def build_training_data(
-    corpus: Corpus, settings: KnowledgeSettings, *, progress: Progress | None = None
+    corpus: Corpus,
+    settings: KnowledgeSettings,
+    *,
+    adds_gold_places: bool = True,
+    progress: Progress | None = None,
 ) -> TrainingData:
     """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
     train, dev = corpus.splits["train"], corpus.splits["dev"]
@@ -37,7 +41,8 @@ def build_training_data(
         (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
     )
     with_gold = [
-        add_gold_candidates(p, e.gold) for p, e in zip(procedures, train, strict=False) if e.gold
+        add_gold_candidates(p, e.gold) if adds_gold_places and e.gold else p
+        for p, e in zip(procedures, train, strict=False)
     ]
     return TrainingData(
         train=_add_gold(with_gold, train, triples[:n], verbs),

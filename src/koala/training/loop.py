@@ -4,6 +4,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, score
 from koala.files import write_text
-from koala.model.koala import KoalaModel, build_model
+from koala.model.koala import build_model
 from koala.prediction import predict_grids
 from koala.settings import Settings
+from koala.training.averaging import WeightAverage
 from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
 from koala.training.data import TrainingData
 from koala.training.loss import compute_losses
+from koala.training.optimizer import build_optimizer, set_rates
 
 LOG = "log.jsonl"
 
@@ -54,14 +57,20 @@ class Training:
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.training.seed)
         self.model = build_model(settings)
+        if settings.decoder.crf_start == "counts":
+            self.model.crf.start_from(item.gold.tags for item in data.train if item.gold)
         self.optimizer = build_optimizer(self.model, settings)
+        averaging = settings.training.averaging
+        self.average = WeightAverage(self.model, averaging) if averaging else None
         self.batcher = build_batcher(settings)
         self.progress = Progress()
 
     def resume(self) -> None:
         """Go on after the last whole epoch, if there is one."""
         if (self.folder / LAST).is_file():
-            self.progress = load_checkpoint(self.folder / LAST, self.model, self.optimizer)
+            self.progress = load_checkpoint(
+                self.folder / LAST, self.model, self.optimizer, self.average
+            )
 
     def run(
         self,
@@ -86,9 +95,10 @@ class Training:
         torch.manual_seed(seed)
         start = time.perf_counter()
         batches = split_items(self.data.train, self.settings.training.batch, seed=seed)
-        losses = self._learn(batches, show_batches)
+        losses = self._learn(epoch, batches, show_batches)
         trained = time.perf_counter()
-        scores = self.score_dev()
+        with self.averaged():
+            scores = self.score_dev()
         overall = scores.overall
         return Epoch(
             epoch,
@@ -101,29 +111,38 @@ class Training:
         )
 
     def _learn(
-        self, batches: Sequence[Sequence[Item]], show_batches: ShowBatches
+        self, epoch: int, batches: Sequence[Sequence[Item]], show_batches: ShowBatches
     ) -> tuple[float, float, float, float]:
         self.model.train()
+        training = self.settings.training
         totals = torch.zeros(4)
         for done, items in enumerate(batches, 1):
             output = self.model(self.batcher.build(items))
             losses = compute_losses(output, build_gold(items), self.model.crf, self.settings.loss)
             self.optimizer.zero_grad()
             losses.total.backward()  # type: ignore[no-untyped-call]
-            norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.training.clip)
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
             if not math.isfinite(float(norm)):
                 raise KoalaError("The gradient is not finite; nothing was changed. Lower the rate.")
+            behind = (epoch - 1 + (done - 1) / len(batches)) / training.epochs
+            set_rates(self.optimizer, training, behind)
             self.optimizer.step()
+            if self.average is not None:
+                self.average.update()
             parts = (losses.total, losses.state, losses.location, losses.attention)
             totals += torch.stack([part.detach() for part in parts])
             show_batches(done, len(batches))
         total, state, location, attention = (totals / len(batches)).tolist()
         return total, state, location, attention
 
+    def averaged(self) -> AbstractContextManager[None]:
+        """Put the average of the weights in use, where there is one."""
+        return nullcontext() if self.average is None else self.average.in_use()
+
     def score_dev(self) -> DocumentScores:
         """Score the model as it is on dev."""
-        decoding = self.settings.decoder.decoding
-        grids = predict_grids(self.model.predict, self.batcher, self.data.dev, decoding=decoding)
+        decoder = self.settings.decoder
+        grids = predict_grids(self.model.predict, self.batcher, self.data.dev, settings=decoder)
         return score(grids, self.data.dev_gold)
 
     def _keep(self, line: Epoch) -> None:
@@ -135,10 +154,17 @@ class Training:
             best_f1=max(line.f1, self.progress.best_f1),
         )
         if is_best:
-            save_checkpoint(self.folder / BEST, self.model, self.settings, self.progress)
+            with self.averaged():
+                save_checkpoint(self.folder / BEST, self.model, self.settings, self.progress)
         self._log(line)
-        checkpoint = self.folder / LAST
-        save_checkpoint(checkpoint, self.model, self.settings, self.progress, self.optimizer)
+        save_checkpoint(
+            self.folder / LAST,
+            self.model,
+            self.settings,
+            self.progress,
+            self.optimizer,
+            self.average,
+        )
 
     def _log(self, line: Epoch) -> None:
         path = self.folder / LOG
@@ -158,21 +184,10 @@ def build_batcher(settings: Settings) -> Batcher:
     """Build a batcher with the tokenizers of the encoders."""
     knowledge = settings.knowledge
     return Batcher(
-        find_weights(settings.encoder.name), triple_tokenizer=find_weights(knowledge.encoder)
+        find_weights(settings.encoder.name),
+        triple_tokenizer=find_weights(knowledge.encoder),
+        has_prefix=settings.encoder.entity == "prefix",
     )
-
-
-def build_optimizer(model: KoalaModel, settings: Settings) -> torch.optim.Optimizer:
-    """Build Adam with the encoder's rate for pretrained weights and the heads' for the others."""
-    training = settings.training
-    trained = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
-    pretrained = [p for n, p in trained if ".transformer." in n]
-    others = [p for n, p in trained if ".transformer." not in n]
-    head_rate = training.head_learning_rate or training.learning_rate
-    groups = [{"params": others, "lr": head_rate}]
-    if pretrained:
-        groups.append({"params": pretrained, "lr": training.learning_rate})
-    return torch.optim.Adam(groups)
 
 
 def _describe(line: Epoch, progress: Progress) -> str:

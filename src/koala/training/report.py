@@ -43,7 +43,7 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
     grids = predict_grids(
-        training.model.predict, training.batcher, data.dev, decoding=settings.decoder.decoding
+        training.model.predict, training.batcher, data.dev, settings=settings.decoder
     )
     by_id = {grid.id: grid for grid in grids}
     document = score_document(by_id, data.dev_gold)

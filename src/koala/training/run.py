@@ -7,7 +7,7 @@ from koala.corpora import Corpus
 from koala.errors import FileError
 from koala.evaluation.labels import ProcessLabels
 from koala.files import read_text, write_text
-from koala.settings import KnowledgeSettings, Settings
+from koala.settings import Settings
 from koala.training.checkpoint import BEST, LAST
 from koala.training.data import Progress, TrainingData, build_training_data
 from koala.training.loop import ShowBatches, Tell, Training
@@ -29,13 +29,16 @@ class DataSource:
         self.corpus = corpus
         self.labels = labels
         self._progress = progress
-        self._known: dict[tuple[bool, int, str | None], TrainingData] = {}
+        self._known: dict[tuple[object, ...], TrainingData] = {}
 
-    def get(self, settings: KnowledgeSettings) -> TrainingData:
-        """Give items with the triples that the settings ask for."""
-        key = (settings.is_used, settings.n_triples, settings.store)
+    def get(self, settings: Settings) -> TrainingData:
+        """Give items with the triples and candidates that the settings ask for."""
+        knowledge, adds_gold = settings.knowledge, settings.training.adds_gold_places
+        key = (knowledge.is_used, knowledge.n_triples, knowledge.store, adds_gold)
         if key not in self._known:
-            self._known[key] = build_training_data(self.corpus, settings, progress=self._progress)
+            self._known[key] = build_training_data(
+                self.corpus, knowledge, adds_gold_places=adds_gold, progress=self._progress
+            )
         return self._known[key]
 
 
@@ -50,7 +53,7 @@ def train(
 ) -> RunReport:
     """Train, or go on with a run, and report; the outcome of both is the same."""
     open_folder(folder, settings, resume=resume)
-    training = Training(settings, source.get(settings.knowledge), folder)
+    training = Training(settings, source.get(settings), folder)
     if resume:
         training.resume()
     training.run(tell=tell, show_batches=show_batches)

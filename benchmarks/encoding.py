@@ -1,0 +1,145 @@
+"""Once for all against once per entity: the time of encoding, and of whole training steps.
+
+    KOALA_DATA=… python benchmarks/encoding.py [--config configs/koala-minilm.toml] [--batches 12]
+
+The same model, twice. *Once*: a procedure is encoded once for all its entities, a triple once in a
+run. *Per entity*: each entity brings its own copy of the text, and all its triples are encoded
+every time. Both take turns in one process, batch by batch; the same entities are in both.
+"""
+
+import argparse
+import json
+import os
+import random
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from koala.batch import build_gold, group_items
+from koala.corpora import read_corpus
+from koala.model.encoder import run_transformer
+from koala.model.koala import build_model
+from koala.settings import read_settings
+from koala.training.data import build_training_data
+from koala.training.loop import build_batcher, build_optimizer
+from koala.training.loss import compute_losses
+
+
+class NoCache:
+    """A frozen transformer that forgets."""
+
+    def __init__(self, transformer):
+        self.transformer = transformer
+
+    def get(self, pieces, mask):
+        self.transformer.eval()
+        with torch.no_grad():
+            return run_transformer(self.transformer, pieces, mask)
+
+
+def repeat_triples(batch):
+    """Give every entity its own rows of pieces for its triples."""
+    wanted = batch.triples[batch.triple_mask]
+    numbers = np.zeros_like(batch.triples)
+    numbers[batch.triple_mask] = np.arange(len(wanted))
+    names = ("triple_pieces", "triple_pieces_mask", "triple_input_mask")
+    return replace(batch, triples=numbers, **{n: getattr(batch, n)[wanted] for n in names})
+
+
+def encode(model, batch):
+    """The encoding part of a step: both encoders, without the decoders."""
+    tensors = {name: torch.from_numpy(getattr(batch, name)) for name in batch.__slots__}
+    text = model.text_encoder(tensors["pieces"], tensors["pieces_mask"])
+    triples = model.triple_encoder(
+        tensors["triple_pieces"], tensors["triple_input_mask"], tensors["triple_pieces_mask"]
+    )
+    return text.sum() + triples.sum()
+
+
+def measure(action):
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--config", type=Path, default=Path("configs/minus-lm-minilm.toml"))
+    parser.add_argument("--batches", type=int, default=12)
+    parser.add_argument("--size", type=int, default=32, help="entities of a batch")
+    arguments = parser.parse_args()
+    torch.manual_seed(0)
+    settings = read_settings(arguments.config)
+    corpus = read_corpus(Path(os.environ["KOALA_DATA"], "propara"))
+    data = build_training_data(corpus, settings.knowledge)
+    model, batcher = build_model(settings), build_batcher(settings)
+    optimizer = build_optimizer(model, settings)
+    cache, forgetful = model.triple_encoder.frozen, NoCache(model.triple_encoder.transformer)
+    groups = group_items(data.train)
+    random.Random(0).shuffle(groups)
+    batches, items = [], []
+    for group in groups:
+        items += group
+        if len(items) >= arguments.size:
+            batches.append(items)
+            items = []
+    seconds = {}
+
+    def add(kind, part, action):
+        seconds[kind, part] = seconds.get((kind, part), 0.0) + measure(action)
+
+    def learn(batch, gold):
+        losses = compute_losses(model(batch), gold, model.crf, settings.loss)
+        optimizer.zero_grad()
+        losses.total.backward()
+        optimizer.step()
+
+    def infer(run):
+        model.eval()
+        with torch.no_grad():
+            run()
+        model.train()
+
+    n_entities = n_procedures = 0
+    model.train()
+    # A warm-up, which also fills the cache as the first epoch does.
+    for items in batches[: arguments.batches]:
+        encode(model, batcher.build(items)).backward()
+    for items in batches[: arguments.batches]:
+        n_entities += len(items)
+        n_procedures += len(group_items(items))
+        alone = [replace(item, procedure=replace(item.procedure)) for item in items]
+        shared = batcher.build(items)
+        apart = repeat_triples(batcher.build(alone))
+        gold = build_gold(items)
+        for kind, batch, rows in (("once", shared, cache), ("per entity", apart, forgetful)):
+            model.triple_encoder.frozen = rows
+            add(kind, "training, encoding", lambda b=batch: encode(model, b).backward())
+            add(kind, "training, whole step", lambda b=batch: learn(b, gold))
+            add(kind, "inference, encoding", lambda b=batch: infer(lambda: encode(model, b)))
+            add(kind, "inference, whole", lambda b=batch: infer(lambda: model(b)))
+    parts = list(dict.fromkeys(part for _, part in seconds))
+    report = {
+        "config": str(arguments.config),
+        "batches": arguments.batches,
+        "entities": n_entities,
+        "procedures": n_procedures,
+        "milliseconds per procedure": {
+            part: {
+                kind: round(1e3 * seconds[kind, part] / n_procedures, 1)
+                for kind in ("once", "per entity")
+            }
+            for part in parts
+        },
+        "ratio": {
+            part: round(seconds["per entity", part] / seconds["once", part], 2) for part in parts
+        },
+    }
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Scores → legal tags and places → rows of a grid. No torch here."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from koala.decoding.joint import decode_life, log_softmax
+from koala.decoding.output import Output
+from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
+from koala.grid import Row
+from koala.states import UNKNOWN
+
+__all__ = ["Decoding", "Output", "Probabilities", "decode_row", "find_probabilities"]
+
+Decoding = Literal["legal", "repair", "joint"]
+"""Viterbi over legal sequences alone; over all and then repaired by rules; or with the places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """What a network thinks of one entity."""
+
+    tags: list[dict[str, float]]
+    """Of each step: how probable each tag is, over all legal sequences."""
+    places: list[dict[str, float]]
+    """Of each position, before step 1 first: how probable each place is, if the entity exists."""
+
+
+def decode_row(
+    output: Output,
+    index: int,
+    name: str,
+    names: tuple[str, ...],
+    *,
+    decoding: Decoding = "legal",
+    place_weight: float = 1.0,
+) -> Row:
+    """Decode one entity into a consistent row; `names` are the candidates', `?` first.
+
+    As in the paper, a place is read only where the entity begins or moves; a move to where it
+    already is, is none. Joint decoding reads the places of all positions.
+    """
+    if decoding == "joint":
+        life = decode_life(output, index, weight=place_weight)
+        found = [names[number] if number >= 0 else UNKNOWN for number in life.places]
+        return Row.from_tags(name, life.tags, found)
+    tags = decode_tags(output, index, is_repaired=decoding == "repair")
+    best = output.place_scores(index).argmax(-1)
+    return Row.from_tags(name, tags, [names[number] for number in best])
+
+
+def find_probabilities(output: Output, index: int, names: tuple[str, ...]) -> Probabilities:
+    """Give the probability of every tag and every place of one entity."""
+    tags = np.exp(find_tag_marginals(output, index))
+    places = np.exp(log_softmax(output.place_scores(index)))
+    return Probabilities(
+        tags=[{tag.value: float(p) for tag, p in zip(TAGS, row, strict=True)} for row in tags],
+        places=[{name: float(p) for name, p in zip(names, row, strict=True)} for row in places],
+    )

@@ -1,0 +1,36 @@
+"""What a network says, in plain arrays; the seam between networks and decoding."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a network says of a batch of entities."""
+
+    tags: Floats
+    """(batch, steps, tags): emission scores."""
+    places: Floats
+    """(batch, steps + 1, candidates): place scores; candidate 0 is `?`."""
+    transitions: Floats
+    """(tags, tags): from the current to the next tag."""
+    starts: Floats
+    """(tags,)"""
+    ends: Floats
+    """(tags,)"""
+    n_steps: Ints
+    """(batch,)"""
+    n_candidates: Ints
+    """(batch,)"""
+    attention: Floats | None = None
+    """(batch, steps, triples): how much the state tracker read each triple."""
+
+    def place_scores(self, index: int) -> Floats:
+        """Give the place scores of one entity without padding: (steps + 1, candidates)."""
+        n_steps, n_candidates = int(self.n_steps[index]), int(self.n_candidates[index])
+        return self.places[index, : n_steps + 1, :n_candidates]

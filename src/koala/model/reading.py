@@ -1,0 +1,66 @@
+"""What the decoders read: means over the pieces of mentions, verbs, steps and candidates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from koala.model.pooling import look_up, masked_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as it is read for each entity of a batch."""
+
+    entity: Tensor
+    """(batch, steps, width): the mean over its mentions, zero where it has none."""
+    verbs: Tensor
+    """(batch, steps, width)"""
+    steps: Tensor | None
+    """(batch, steps, width): the mean over all pieces of a step, where asked for."""
+    candidates: Tensor
+    """(batch, candidates, steps, width)"""
+    is_mentioned: Tensor
+    """(batch, steps)"""
+    is_named: Tensor
+    """(batch, candidates, steps)"""
+
+
+def read_text(
+    arrays: Mapping[str, Tensor], hidden: Tensor, *, is_own: bool, has_steps: bool
+) -> Reading:
+    """Average what an encoder says.
+
+    `hidden` is (procedures, pieces, width), or with `is_own` (batch, pieces, width).
+    """
+    owner = arrays["procedure"]
+
+    def average(name: str) -> Tensor:
+        """Average where a mask of each procedure is True, for each of its entities."""
+        if is_own:
+            return masked_mean(arrays[name][owner], hidden)
+        return look_up(masked_mean(arrays[name], hidden), owner)
+
+    return Reading(
+        entity=masked_mean(arrays["entity_pieces"], hidden if is_own else look_up(hidden, owner)),
+        verbs=average("verb_pieces"),
+        steps=average("step_pieces") if has_steps else None,
+        candidates=average("candidate_pieces"),
+        is_mentioned=arrays["entity_pieces"].any(-1),
+        is_named=arrays["candidate_pieces"].any(-1)[owner],
+    )
+
+
+def join_mentions(reading: Reading) -> Tensor:
+    """[h_e; h_v], zero where the entity is not mentioned (eq. 1): (batch, steps, 2 · width)."""
+    joint = torch.cat([reading.entity, reading.verbs], dim=-1)
+    return joint * reading.is_mentioned.unsqueeze(-1)
+
+
+def join_steps(reading: Reading) -> Tensor:
+    """[h_e; h_v; h_step; mentioned]: every step says something: (batch, steps, 3 · width + 1)."""
+    if reading.steps is None:
+        raise ValueError("the reading has no steps")
+    is_mentioned = reading.is_mentioned.unsqueeze(-1).to(reading.entity.dtype)
+    return torch.cat([reading.entity, reading.verbs, reading.steps, is_mentioned], dim=-1)
