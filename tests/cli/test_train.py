@@ -74,7 +74,7 @@ def test_ablate_prints_the_table(home, koala, tmp_path):
     ("arguments", "message"),
     [
         (("train", "no.toml"), "no such file"),
-        (("train", "tiny.toml", "--data", "nowhere", "-o", "new"), "no such folder"),
+        (("train", "tiny.toml", "--data", "nowhere", "-o", "new.run"), "no such folder"),
         (("ablate", "tiny.toml"), "koala train"),
         (("predict", "--model", "tiny.toml", "--sentences", "tiny.toml", "--template", "x",
           "-o", "y"), "tiny.toml"),
@@ -86,6 +86,8 @@ def test_mistakes_get_one_sentence(home, koala, arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+    # Nothing is left that would be in the way of the next try.
+    assert not (home / "new.run").exists()
 
 
 def test_without_a_corpus_it_says_where_to_name_one(home, koala, tmp_path, monkeypatch):

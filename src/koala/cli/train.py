@@ -43,15 +43,15 @@ def train_cli(
     suffix = f"-fold{fold.replace('/', 'of')}" if fold else ""
     folder = output or Path("runs", f"{config.stem}-seed{settings.training.seed}{suffix}")
     with needs_training():
-        from koala.training.run import open_folder, train
+        from koala.training.run import check_folder, train
 
         # What is wrong with the folder is said before the corpus is read.
-        open_folder(folder, settings, resume=resume)
+        check_folder(folder, settings, resume=resume)
         with (
             open_source(find_corpus(data, settings.corpus), fold) as source,
             show_progress("Epoch") as batches,
         ):
-            report = train(settings, source, folder, resume=True, tell=tell, show_batches=batches)
+            report = train(settings, source, folder, resume=resume, tell=tell, show_batches=batches)
     tell(f"Wrote {folder}.")
     if as_json:
         from dataclasses import asdict

@@ -52,22 +52,23 @@ def train(
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> RunReport:
     """Train, or go on with a run, and report; the outcome of both is the same."""
-    open_folder(folder, settings, resume=resume)
-    training = Training(settings, source.get(settings), folder)
+    check_folder(folder, settings, resume=resume)
+    data = source.get(settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / SETTINGS, settings.to_toml())
+    training = Training(settings, data, folder)
     if resume:
         training.resume()
     training.run(tell=tell, show_batches=show_batches)
     return write_report(training, source.labels)
 
 
-def open_folder(folder: Path, settings: Settings, *, resume: bool) -> None:
-    """Begin a folder, or make sure that what is in it can be gone on with."""
+def check_folder(folder: Path, settings: Settings, *, resume: bool) -> None:
+    """Make sure that a run can begin in a folder, or go on with what is in it."""
     path = folder / SETTINGS
     if not path.is_file():
         if (folder / LAST).is_file() or (folder / BEST).is_file():
             raise FileError(folder, f"holds checkpoints but no {SETTINGS}. Choose another folder.")
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(path, settings.to_toml())
         return
     if not resume:
         raise FileError(folder, "holds a run. Go on with --resume, or choose another folder.")
