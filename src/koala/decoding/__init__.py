@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from koala.decoding.joint import decode_life, log_softmax
-from koala.decoding.output import Output
+from koala.decoding.joint import decode_life
+from koala.decoding.output import Floats, Output
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.grid import Row
 from koala.states import UNKNOWN
@@ -53,8 +54,13 @@ def decode_row(
 def find_probabilities(output: Output, index: int, names: tuple[str, ...]) -> Probabilities:
     """Give the probability of every tag and every place of one entity."""
     tags = np.exp(find_tag_marginals(output, index))
-    places = np.exp(log_softmax(output.place_scores(index)))
+    places = _softmax(output.place_scores(index))
     return Probabilities(
         tags=[{tag.value: float(p) for tag, p in zip(TAGS, row, strict=True)} for row in tags],
         places=[{name: float(p) for name, p in zip(names, row, strict=True)} for row in places],
     )
+
+
+def _softmax(scores: Floats) -> NDArray[np.float64]:
+    shifted = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(-1, keepdims=True))

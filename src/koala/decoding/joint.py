@@ -2,8 +2,8 @@
 
 The paper reads a place only where the state tracker lets one begin. Here every position where the
 entity exists has a say, and what cannot be is never chosen: an entity that does not move stays, a
-move leads elsewhere. The score of a life is that of its tags, plus `weight` times the log
-probability of the place at each position; the best one is found by dynamic programming.
+move leads elsewhere. The score of a life is that of its tags, less `weight` times what the place at
+each position has less than the best one there; the best life is found by dynamic programming.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,9 @@ class Life:
 def decode_life(output: Output, index: int, *, weight: float = 1.0) -> Life:
     """Find the best life of one entity."""
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
-    places = weight * log_softmax(output.place_scores(index))
+    places = output.place_scores(index).astype(np.float64)
+    # Against the best place of a position: to exist must cost nothing, or lives would be short.
+    places = weight * (places - places.max(-1, keepdims=True))
     n_steps, n_candidates = len(emissions), places.shape[1]
     # (tags, columns): the best life so far that ends in this tag and place
     best = np.full((len(TAGS), n_candidates + 1), IMPOSSIBLE)
@@ -105,9 +107,3 @@ def _trace(best: Scores, pointers: list[NDArray[np.int64]]) -> Life:
         tag, column = (int(i) for i in origin[tag, column])
     places.append(column - 1)
     return Life(tuple(reversed(tags)), tuple(reversed(places)), score)
-
-
-def log_softmax(scores: NDArray[np.float32]) -> Scores:
-    """Give log probabilities over the last axis."""
-    shifted = scores.astype(np.float64) - scores.max(-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(-1, keepdims=True)))
