@@ -30,7 +30,8 @@ ROOMS = {
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE
     | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"}
-    | {"display", "prediction"},
+    | {"display", "prediction", "runtime"},
+    "runtime": {"errors", "files", "batch", "decoding", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},
     "display": {"errors", "document", "states", "grid"},

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 from koala.model.pooling import SequenceLSTM, look_up, masked_mean
 
 _MOST_VALUES = 400_000_000
@@ -222,11 +222,10 @@ def run_transformer(
     transformer: nn.Module, pieces: Tensor, mask: Tensor, layers: Layers = "last"
 ) -> Tensor:
     """Give (rows, layers, pieces, hidden): the last layer, or the embeddings and all layers."""
-    wants_all = layers == "mixture"
-    output = transformer(
-        input_ids=pieces, attention_mask=mask.long(), output_hidden_states=wants_all
-    )
-    return torch.stack(output.hidden_states if wants_all else [output.last_hidden_state], dim=1)
+    if layers == "last":
+        return run_layers(transformer, pieces, mask).unsqueeze(1)
+    output = transformer(input_ids=pieces, attention_mask=mask.long(), output_hidden_states=True)
+    return torch.stack(output.hidden_states, dim=1)
 
 
 def run_layers(
@@ -241,6 +240,8 @@ def run_layers(
     states (rows, pieces, hidden) from layer `start` on. Gives (rows, pieces, hidden).
     """
     model: Any = transformer
+    if not hasattr(getattr(model, "encoder", None), "layer"):
+        raise KoalaError(f"Encoders of the kind {type(model).__name__} have no layers we know.")
     hidden: Tensor = model.embeddings(input_ids=inputs) if start is None else inputs
     barrier = torch.zeros(mask.shape, dtype=hidden.dtype, device=hidden.device)
     barrier = barrier.masked_fill(~mask, torch.finfo(hidden.dtype).min)[:, None, None, :]

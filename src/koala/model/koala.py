@@ -85,7 +85,10 @@ class KoalaModel(nn.Module):
 
     def forward(self, batch: Batch) -> TensorOutput:
         """Score tags and places of every entity of a batch."""
-        arrays = _to_tensors(batch, self.crf.starts.device)
+        return self.score(_to_tensors(batch, self.crf.starts.device))
+
+    def score(self, arrays: dict[str, Tensor]) -> TensorOutput:
+        """Score a batch that is in tensors already."""
         reading = self._read(arrays)
         owner = arrays["procedure"]
         step_mask, candidate_mask = arrays["step_mask"][owner], arrays["candidate_mask"][owner]
@@ -113,6 +116,12 @@ class KoalaModel(nn.Module):
             state_attention=state_attention,
             place_attention=place_attention,
         )
+
+    def forget(self) -> None:
+        """Encode everything anew from now on; what frozen encoders said is no longer kept."""
+        self.text_encoder.frozen = None
+        if self.triple_encoder is not None:
+            self.triple_encoder.frozen = None
 
     def _read(self, arrays: dict[str, Tensor]) -> Reading:
         """Encode each procedure once for all its entities, or its upper layers for each."""

@@ -10,7 +10,7 @@ def look_up(table: Tensor, index: Tensor) -> Tensor:
 
     Shapes: table (rows, …), index (…) → (index's shape, table's other axes).
     """
-    flat = nn.functional.embedding(index, table.reshape(len(table), -1))
+    flat = nn.functional.embedding(index, table.reshape(table.shape[0], -1))
     return flat.reshape(*index.shape, *table.shape[1:])
 
 

@@ -1,0 +1,1 @@
+"""The exported network, run without torch."""

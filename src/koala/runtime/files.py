@@ -1,0 +1,53 @@
+"""The folder of an exported network: one graph, its tokenizer, and a card that describes it."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from koala.errors import FileError
+from koala.files import parse_json, read_text, write_text
+from koala.settings import Settings
+
+NETWORK, CARD, TOKENIZER = "network.onnx", "card.json", "tokenizer.json"
+
+OUTPUTS = ("tags", "places", "attention")
+"""What the graph gives, in this order; the last only where it reads triples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a network is, and how well it does."""
+
+    name: str
+    settings: str
+    """All settings, as TOML."""
+    transitions: list[list[float]] = field(default_factory=list)
+    """Of the CRF, from the current to the next tag; starts and ends likewise."""
+    starts: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    scores: dict[str, Any] = field(default_factory=dict)
+    tag_temperature: float = 1.0
+    place_temperature: float = 1.0
+    """Scores are divided by these before they become probabilities; found on dev."""
+    koala: str = ""
+
+    def read_settings(self) -> Settings:
+        """Give the settings as values."""
+        return Settings.from_toml(self.settings)
+
+
+def write_card(card: Card, folder: Path) -> None:
+    """Write a card into the folder of its network."""
+    write_text(folder / CARD, json.dumps(asdict(card), indent=2, ensure_ascii=False) + "\n")
+
+
+def read_card(folder: Path) -> Card:
+    """Read the card of an exported network."""
+    path = folder / CARD
+    if not path.is_file():
+        raise FileError(folder, f"no exported network here: it has no {CARD}.")
+    try:
+        return Card(**parse_json(read_text(path)))
+    except TypeError as error:
+        raise FileError(path, f"not a card of this version of koala: {error}.") from None

@@ -1,0 +1,53 @@
+"""An exported network on onnxruntime: the same Batch in, the same Output out."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from koala.batch import Batch
+from koala.decoding import Output
+from koala.errors import FileError
+from koala.runtime.files import NETWORK, OUTPUTS, read_card
+
+
+class OnnxNetwork:
+    """A network from its folder."""
+
+    def __init__(self, folder: Path, *, n_threads: int | None = None) -> None:
+        self.card = read_card(folder)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        # Left to itself it would also round what is computed, by a scale from the whole batch.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+        if n_threads is not None:
+            options.intra_op_num_threads = n_threads
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(folder / NETWORK), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            raise FileError(folder / NETWORK, f"cannot be opened ({error}).") from None
+        self._transitions = np.array(self.card.transitions, dtype=np.float32)
+        self._starts = np.array(self.card.starts, dtype=np.float32)
+        self._ends = np.array(self.card.ends, dtype=np.float32)
+        # A network without knowledge has no inputs for triples.
+        self._inputs = [each.name for each in self._session.get_inputs()]
+        self._outputs = [each.name for each in self._session.get_outputs()]
+
+    def __call__(self, batch: Batch) -> Output:
+        """Score tags and places of every entity of a batch."""
+        feed = {name: getattr(batch, name) for name in self._inputs}
+        found: dict[str, Any] = dict(
+            zip(self._outputs, self._session.run(self._outputs, feed), strict=True)
+        )
+        owner = batch.procedure
+        return Output(
+            **{name: found[name] for name in OUTPUTS if name in found},
+            transitions=self._transitions,
+            starts=self._starts,
+            ends=self._ends,
+            n_steps=batch.step_mask.sum(1)[owner].astype(np.int64),
+            n_candidates=batch.candidate_mask.sum(1)[owner].astype(np.int64),
+        )

@@ -1,0 +1,118 @@
+"""One seam: the torch network and the exported one say the same of the same arrays."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+from koala.errors import FileError  # noqa: E402
+from koala.model.koala import build_model  # noqa: E402
+from koala.prediction import predict_grids  # noqa: E402
+from koala.runtime.files import Card  # noqa: E402
+from koala.runtime.network import OnnxNetwork  # noqa: E402
+from koala.training.data import build_training_data  # noqa: E402
+from koala.training.export import export_network  # noqa: E402
+from koala.training.loop import build_batcher  # noqa: E402
+
+from .. import tiny  # noqa: E402
+
+KINDS = {
+    "the paper's": ({}, {"places": "scorer"}, True),
+    "marked": (
+        {"entity": "marked", "n_shared_layers": 1, "n_frozen_layers": 1, "token_width": 0},
+        {"reads": "steps", "places": "scorer", "has_legal_crf": True},
+        False,
+    ),
+    "marked, with knowledge": (
+        {"entity": "marked", "n_shared_layers": 1},
+        {"reads": "steps", "places": "scorer"},
+        True,
+    ),
+    "prefix": (
+        {"entity": "prefix"},
+        {"reads": "steps", "places": "scorer", "has_entity_attention": True},
+        False,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=list(KINDS))
+def exported(request, base, tmp_path_factory):
+    encoder, decoder, is_used = KINDS[request.param]
+    settings = replace(
+        base,
+        encoder=replace(base.encoder, **encoder),
+        decoder=replace(base.decoder, **decoder),
+        knowledge=replace(base.knowledge, is_used=is_used),
+    )
+    items = build_training_data(tiny.build_corpus(), settings.knowledge).dev
+    torch.manual_seed(0)
+    model, batcher = build_model(settings), build_batcher(settings)
+    folder = tmp_path_factory.mktemp("exported")
+    export_network(model, batcher, items[:2], folder, Card("tiny", settings.to_toml()))
+    return model, batcher, items, folder
+
+
+def test_torch_and_runtime_say_the_same(exported):
+    model, batcher, items, folder = exported
+    network = OnnxNetwork(folder)
+    # Other sizes than the graph was made with: more procedures, steps, candidates, triples.
+    for some in (items, items[2:3], items[4:]):
+        batch = batcher.build(some)
+        ours, theirs = network(batch), model.predict(batch)
+        np.testing.assert_allclose(ours.tags, theirs.tags, atol=1e-4)
+        for index in range(len(some)):
+            np.testing.assert_allclose(
+                ours.place_scores(index), theirs.place_scores(index), atol=1e-4
+            )
+        np.testing.assert_allclose(ours.transitions, theirs.transitions, atol=1e-6)
+        assert (ours.attention is None) == (theirs.attention is None)
+        if ours.attention is not None:
+            np.testing.assert_allclose(ours.attention, theirs.attention, atol=1e-4)
+    assert predict_grids(network, batcher, items) == predict_grids(model.predict, batcher, items)
+
+
+def test_an_answer_does_not_depend_on_its_neighbours(exported):
+    _, batcher, items, folder = exported
+    network = OnnxNetwork(folder)
+    together = network(batcher.build(items))
+    for start in range(0, 6, 2):
+        alone = network(batcher.build(items[start : start + 2]))
+        steps = alone.n_steps[0]
+        np.testing.assert_allclose(together.tags[start, :steps], alone.tags[0, :steps], atol=1e-4)
+
+
+def test_large_tables_are_packed(exported):
+    *_, folder = exported
+    size = (folder / "network.onnx").stat().st_size
+    # The embeddings alone have 30,522 × 32 values of four bytes.
+    assert size < 30522 * 32 * 2
+
+
+def test_the_runtime_needs_no_torch(exported):
+    *_, folder = exported
+    code = (
+        "import sys; from pathlib import Path; from koala.runtime.network import OnnxNetwork; "
+        f"OnnxNetwork(Path({str(folder)!r})); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_what_is_no_network_is_refused(tmp_path, exported):
+    with pytest.raises(FileError, match="no exported network"):
+        OnnxNetwork(tmp_path)
+    (tmp_path / "card.json").write_text((exported[3] / "card.json").read_text())
+    (tmp_path / "network.onnx").write_bytes(b"nonsense")
+    with pytest.raises(FileError, match="cannot be opened"):
+        OnnxNetwork(tmp_path)
