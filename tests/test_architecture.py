@@ -31,6 +31,7 @@ ROOMS = {
     "training": CORE
     | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"}
     | {"display", "prediction", "runtime"},
+    "tracker": CORE | {"batch", "knowledge", "prediction", "runtime", "settings"},
     "runtime": {"errors", "files", "batch", "decoding", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},
@@ -47,7 +48,9 @@ ROOMS = {
         "knowledge",
         "prediction",
         "pretraining",
+        "runtime",
         "settings",
+        "tracker",
         "training",
         "wikipedia",
     },

@@ -9,10 +9,18 @@ if TYPE_CHECKING:
     from koala.document import Procedure
     from koala.evaluation import score
     from koala.grid import Grid
+    from koala.tracker import Tracker, load
 
-__all__ = ["Grid", "Procedure", "render", "score"]
+__all__ = ["Grid", "Procedure", "Tracker", "load", "render", "score"]
 
-_HOMES = {"Grid": "grid", "Procedure": "document", "render": "display", "score": "evaluation"}
+_HOMES = {
+    "Grid": "grid",
+    "Procedure": "document",
+    "Tracker": "tracker",
+    "load": "tracker",
+    "render": "display",
+    "score": "evaluation",
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401

@@ -138,13 +138,17 @@ class Gold:
 
 
 class Batcher:
-    """Builds batches with the word pieces of an encoder.
+    """Builds batches with the word pieces of an encoder, BERT's where no folder is given.
 
     With a prefix each entity reads its own row of pieces: its name, then the text.
     """
 
     def __init__(
-        self, tokenizer: Path, *, triple_tokenizer: Path | None = None, has_prefix: bool = False
+        self,
+        tokenizer: Path | None,
+        *,
+        triple_tokenizer: Path | None = None,
+        has_prefix: bool = False,
     ) -> None:
         self._pieces = _Pieces(tokenizer)
         self._triple_pieces = _Pieces(triple_tokenizer or tokenizer)
@@ -228,7 +232,7 @@ class _Text:
 class _Pieces:
     """Procedures and triples in the word pieces of one encoder, each split once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._words = WordPieces(folder)
         self.pad = self._words.pad
         self._triples: dict[Triple, tuple[list[int], list[bool]]] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from koala.batch import Batch, Batcher, Item, split_items
-from koala.decoding import Output, decode_row, find_probabilities
+from koala.decoding import Output, decode_row, find_confidences, find_probabilities
 from koala.document import Procedure
 from koala.grid import Grid, Row
 from koala.knowledge.retrieval import Triples, retrieve_triples
@@ -46,19 +46,28 @@ def predict_grids(
     items: Sequence[Item],
     *,
     settings: DecoderSettings = _DEFAULT,
+    temperatures: tuple[float, float] | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
-    """Predict the grids of all procedures that the items stand in."""
+    """Predict the grids of all procedures that the items stand in.
+
+    With temperatures of tags and places every cell has a confidence.
+    """
     rows: dict[tuple[int, int], Row] = {}
     for item, output, index in run_network(network, batcher, items):
-        rows[id(item.procedure), item.entity] = decode_row(
+        names = name_places(item)
+        row = decode_row(
             output,
             index,
             _name_of(item),
-            name_places(item),
+            names,
             decoding=settings.decoding,
             place_weight=settings.place_weight,
         )
+        if temperatures is not None:
+            confidences = find_confidences(output.cool(*temperatures), index, row, names)
+            row = Row.from_locations(row.name, row.locations, confidences)
+        rows[id(item.procedure), item.entity] = row
         progress(len(rows), len(items))
     grids = []
     for procedure in {id(item.procedure): item.procedure for item in items}.values():
@@ -69,11 +78,15 @@ def predict_grids(
 
 
 def predict_probabilities(
-    network: Network, batcher: Batcher, items: Sequence[Item]
+    network: Network,
+    batcher: Batcher,
+    items: Sequence[Item],
+    *,
+    temperatures: tuple[float, float] = (1.0, 1.0),
 ) -> Iterator[dict[str, object]]:
     """Give the probability of every tag and place, an entity a line."""
     for item, output, index in run_network(network, batcher, items):
-        probabilities = find_probabilities(output, index, name_places(item))
+        probabilities = find_probabilities(output.cool(*temperatures), index, name_places(item))
         yield {
             "id": item.procedure.id,
             "entity": _name_of(item),

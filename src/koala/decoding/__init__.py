@@ -10,9 +10,16 @@ from koala.decoding.joint import decode_life
 from koala.decoding.output import Floats, Output
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.grid import Row
-from koala.states import UNKNOWN
+from koala.states import UNKNOWN, Tag
 
-__all__ = ["Decoding", "Output", "Probabilities", "decode_row", "find_probabilities"]
+__all__ = [
+    "Decoding",
+    "Output",
+    "Probabilities",
+    "decode_row",
+    "find_confidences",
+    "find_probabilities",
+]
 
 Decoding = Literal["legal", "repair", "joint"]
 """Viterbi over legal sequences alone; over all and then repaired by rules; or with the places."""
@@ -49,6 +56,23 @@ def decode_row(
     tags = decode_tags(output, index, is_repaired=decoding == "repair")
     best = output.place_scores(index).argmax(-1)
     return Row.from_tags(name, tags, [names[number] for number in best])
+
+
+def find_confidences(
+    output: Output, index: int, row: Row, names: tuple[str, ...]
+) -> tuple[float, ...]:
+    """Give the probability of each cell of a decoded row: of what happens and, where the entity is
+    created or moves, of the place it comes to.
+    """
+    tags = np.exp(find_tag_marginals(output, index))
+    places = _softmax(output.place_scores(index))
+    found = []
+    for step, (tag, cell) in enumerate(zip(row.tags, row.steps, strict=True)):
+        probability = tags[step, TAGS.index(tag)]
+        if tag in (Tag.C, Tag.M):
+            probability *= places[step + 1, names.index(cell.after)]
+        found.append(float(probability))
+    return tuple(found)
 
 
 def find_probabilities(output: Output, index: int, names: tuple[str, ...]) -> Probabilities:

@@ -1,6 +1,6 @@
 """What a network says, in plain arrays; the seam between networks and decoding."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +34,14 @@ class Output:
         """Give the place scores of one entity without padding: (steps + 1, candidates)."""
         n_steps, n_candidates = int(self.n_steps[index]), int(self.n_candidates[index])
         return self.places[index, : n_steps + 1, :n_candidates]
+
+    def cool(self, tags: float, places: float) -> "Output":
+        """Divide the scores of tags and places by temperatures: the best stays the best."""
+        return replace(
+            self,
+            tags=self.tags / np.float32(tags),
+            transitions=self.transitions / np.float32(tags),
+            starts=self.starts / np.float32(tags),
+            ends=self.ends / np.float32(tags),
+            places=self.places / np.float32(places),
+        )

@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from koala.encoders.pieces import load_tokenizer
 from koala.errors import FileError, KoalaError
 
 if TYPE_CHECKING:
@@ -17,10 +18,10 @@ _SPECIAL = (
 
 
 class WordPieces:
-    """The word pieces of an encoder, by its `tokenizer.json`."""
+    """The word pieces of an encoder, by its `tokenizer.json`; without a folder, BERT's own."""
 
-    def __init__(self, folder: Path) -> None:
-        self._tokenizer = _load_tokenizer(folder)
+    def __init__(self, folder: Path | None) -> None:
+        self._tokenizer = _load_tokenizer(folder) if folder else load_tokenizer()
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
         names = next((row for row in _SPECIAL if all(n in vocabulary for n in row[:4])), None)
         if names is None:

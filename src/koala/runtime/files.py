@@ -30,7 +30,8 @@ class Card:
     tag_temperature: float = 1.0
     place_temperature: float = 1.0
     """Scores are divided by these before they become probabilities; found on dev."""
-    koala: str = ""
+    signature: str = ""
+    """Name, and a digest of the graph: what made a grid."""
 
     def read_settings(self) -> Settings:
         """Give the settings as values."""

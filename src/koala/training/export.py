@@ -1,5 +1,6 @@
 """A trained network → one ONNX graph that runs without torch, and the card that describes it."""
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+import koala
 from koala.batch import Batch, Batcher, Item
 from koala.model.koala import KoalaModel
 from koala.runtime.files import NETWORK, OUTPUTS, Card, write_card
@@ -92,8 +94,11 @@ def export_network(
         )
     _pack(temporary)
     temporary.replace(folder / NETWORK)
+    digest = hashlib.sha256((folder / NETWORK).read_bytes()).hexdigest()[:8]
+    signature = f"{card.name}|network:{digest}|koala:{koala.__version__}"
     transitions, starts, ends = (part.tolist() for part in model.crf.potentials())
-    write_card(replace(card, transitions=transitions, starts=starts, ends=ends), folder)
+    whole = replace(card, transitions=transitions, starts=starts, ends=ends, signature=signature)
+    write_card(whole, folder)
 
 
 def round_weights(model: nn.Module) -> None:

@@ -1,0 +1,25 @@
+"""The networks that are here: bundled ones by name, others by their folder."""
+
+from pathlib import Path
+
+from koala.errors import KoalaError
+from koala.runtime.files import CARD
+
+DEFAULT = "small"
+_BUNDLED = Path(__file__).parent.parent / "models"
+
+
+def list_models() -> dict[str, Path]:
+    """Give the folders of all bundled networks by name."""
+    return {path.parent.name: path.parent for path in sorted(_BUNDLED.glob(f"*/{CARD}"))}
+
+
+def find_model(name: str | Path = DEFAULT) -> Path:
+    """Give the folder of a bundled network, or the one that is named."""
+    bundled = list_models()
+    if str(name) in bundled:
+        return bundled[str(name)]
+    if Path(name).is_dir():
+        return Path(name)
+    known = ", ".join(bundled) or "none"
+    raise KoalaError(f"Model {str(name)!r} is neither bundled nor a folder. Bundled: {known}.")

@@ -1,0 +1,79 @@
+"""Tracker: text in, Grid out; joins annotation, knowledge, network and decoding."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from koala.batch import Batcher, Item, build_items
+from koala.document import Procedure, annotate
+from koala.errors import KoalaError
+from koala.grid import Grid
+from koala.prediction import Network, find_triples, predict_grids, predict_probabilities
+from koala.runtime.files import TOKENIZER, Card
+from koala.runtime.models import DEFAULT, find_model
+from koala.runtime.network import OnnxNetwork
+
+Progress = Callable[[int, int], None]
+
+
+class Tracker:
+    """Tracks the entities of procedures with one network."""
+
+    def __init__(self, network: Network, batcher: Batcher, card: Card) -> None:
+        self.card = card
+        self.settings = card.read_settings()
+        self._network = network
+        self._batcher = batcher
+
+    def track(
+        self, text: str | Sequence[str], entities: Sequence[str], *, id: str = "text"
+    ) -> Grid:
+        """Track entities through a text, or through steps that are split already."""
+        lines = text if isinstance(text, str) else "\n".join(" ".join(t.split()) for t in text)
+        if not lines.strip():
+            raise KoalaError("The text is empty.")
+        if not entities:
+            raise KoalaError("No entities to track; name one or more.")
+        return self.track_all([Procedure.from_text(lines, entities, id=id)])[0]
+
+    def track_all(
+        self,
+        procedures: Sequence[Procedure],
+        *,
+        knowledge_progress: Progress | None = None,
+        progress: Progress = lambda _done, _total: None,
+    ) -> list[Grid]:
+        """Track the entities of many procedures."""
+        card = self.card
+        grids = predict_grids(
+            self._network,
+            self._batcher,
+            self._build_items(procedures, knowledge_progress),
+            settings=self.settings.decoder,
+            temperatures=(card.tag_temperature, card.place_temperature),
+            progress=progress,
+        )
+        return [replace(grid, signature=card.signature) for grid in grids]
+
+    def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
+        """Give the probability of every tag and place, an entity a time."""
+        card = self.card
+        items = self._build_items(procedures, None)
+        temperatures = (card.tag_temperature, card.place_temperature)
+        return predict_probabilities(self._network, self._batcher, items, temperatures=temperatures)
+
+    def _build_items(
+        self, procedures: Sequence[Procedure], progress: Progress | None
+    ) -> list[Item]:
+        annotated = annotate(procedures)
+        triples = find_triples(annotated, self.settings.knowledge, progress=progress)
+        return build_items(annotated, triples)
+
+
+def load(model: str | Path = DEFAULT) -> Tracker:
+    """Open the bundled network, another bundled one by name, or one in a folder."""
+    folder = find_model(model)
+    network = OnnxNetwork(folder)
+    tokenizer = folder if (folder / TOKENIZER).is_file() else None
+    has_prefix = network.card.read_settings().encoder.entity == "prefix"
+    return Tracker(network, Batcher(tokenizer, has_prefix=has_prefix), network.card)

@@ -1,0 +1,80 @@
+"""Temperatures that make probabilities honest, found on dev, and how honest they then are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koala.batch import TAGS, Batcher, Item
+from koala.decoding import Output
+from koala.decoding.tags import find_tag_marginals
+from koala.grid import Grid
+from koala.prediction import Network, name_places, run_network
+from koala.states import ABSENT
+
+_TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
+_BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Temperatures, and the expected calibration error of cells without and with them."""
+
+    tag_temperature: float
+    place_temperature: float
+
+
+def find_temperatures(network: Network, batcher: Batcher, items: Sequence[Item]) -> Calibration:
+    """Find the temperatures under which gold tags and places are the most probable."""
+    found = [(i, output, n) for i, output, n in run_network(network, batcher, items) if i.gold]
+    tag = _search(lambda t: float(np.mean(np.concatenate([_tag_nll(*one, t) for one in found]))))
+    place = _search(
+        lambda t: float(np.mean(np.concatenate([_place_nll(*one, t) for one in found])))
+    )
+    return Calibration(tag, place)
+
+
+def _search(loss: Callable[[float], float]) -> float:
+    return float(min(_TEMPERATURES, key=lambda t: loss(float(t))))
+
+
+def _tag_nll(item: Item, output: Output, index: int, temperature: float) -> NDArray[np.float64]:
+    log_probabilities = find_tag_marginals(output.cool(temperature, 1.0), index)
+    numbers = [TAGS.index(tag) for tag in item.gold.tags] if item.gold else []
+    return np.asarray(-log_probabilities[np.arange(len(numbers)), numbers]).clip(max=20)
+
+
+def _place_nll(item: Item, output: Output, index: int, temperature: float) -> NDArray[np.float64]:
+    scores = output.place_scores(index).astype(np.float64) / temperature
+    log_probabilities = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+    names = name_places(item)
+    pairs = [
+        (position, names.index(place))
+        for position, place in enumerate(item.gold.locations if item.gold else ())
+        if place != ABSENT and place in names
+    ]
+    return np.array([-log_probabilities[pair] for pair in pairs])
+
+
+def measure_calibration(grids: Sequence[Grid], gold: dict[str, Grid]) -> float:
+    """Give the expected calibration error of all cells: how far confidence is from being right.
+
+    A cell is right if action and place are. Ten bins of equal width.
+    """
+    pairs = [
+        (cell.confidence or 0.0, (cell.action, cell.after) == (truth.action, truth.after))
+        for grid in grids
+        for row, gold_row in zip(grid.rows, gold[grid.id].rows, strict=True)
+        for cell, truth in zip(row.steps, gold_row.steps, strict=True)
+    ]
+    confidence = np.array([pair[0] for pair in pairs])
+    is_right = np.array([pair[1] for pair in pairs])
+    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
+    error = 0.0
+    for number in range(_BINS):
+        here = bins == number
+        if here.any():
+            gap = abs(float(confidence[here].mean()) - float(is_right[here].mean()))
+            error += gap * here.sum() / len(pairs)
+    return error
