@@ -19,9 +19,13 @@ Progress = Callable[[int, int], None]
 class Tracker:
     """Tracks the entities of procedures with one network."""
 
-    def __init__(self, network: Network, batcher: Batcher, card: Card) -> None:
+    def __init__(
+        self, network: Network, batcher: Batcher, card: Card, *, has_knowledge: bool = True
+    ) -> None:
         self.card = card
         self.settings = card.read_settings()
+        knowledge = self.settings.knowledge
+        self._knowledge = replace(knowledge, is_used=knowledge.is_used and has_knowledge)
         self._network = network
         self._batcher = batcher
 
@@ -66,14 +70,18 @@ class Tracker:
         self, procedures: Sequence[Procedure], progress: Progress | None
     ) -> list[Item]:
         annotated = annotate(procedures)
-        triples = find_triples(annotated, self.settings.knowledge, progress=progress)
+        triples = find_triples(annotated, self._knowledge, progress=progress)
         return build_items(annotated, triples)
 
 
-def load(model: str | Path = DEFAULT) -> Tracker:
-    """Open the bundled network, another bundled one by name, or one in a folder."""
+def load(model: str | Path = DEFAULT, *, has_knowledge: bool = True) -> Tracker:
+    """Open the bundled network, another bundled one by name, or one in a folder.
+
+    Without knowledge no triples are retrieved, whatever the network was trained with.
+    """
     folder = find_model(model)
     network = OnnxNetwork(folder)
     tokenizer = folder if (folder / TOKENIZER).is_file() else None
     has_prefix = network.card.read_settings().encoder.entity == "prefix"
-    return Tracker(network, Batcher(tokenizer, has_prefix=has_prefix), network.card)
+    batcher = Batcher(tokenizer, has_prefix=has_prefix)
+    return Tracker(network, batcher, network.card, has_knowledge=has_knowledge)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ def home(tmp_path_factory):
     settings = tiny.build_settings(
         tiny.build_encoder(folder / "encoder"), tiny.build_store(folder), epochs=1
     )
+    settings = replace(settings, decoder=replace(settings.decoder, places="scorer"))
     (folder / "tiny.toml").write_text(settings.to_toml())
     tiny.write_propara(folder / "propara")
     return folder
@@ -59,6 +61,51 @@ def test_predict_fills_every_row_of_a_template(run, home, koala, tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text().splitlines()]
     assert len(lines) == 6
     assert all(sum(step.values()) == pytest.approx(1) for line in lines for step in line["tags"])
+
+
+@pytest.fixture(scope="module")
+def exported(run, home, koala):  # noqa: ARG001
+    folder = home / "exported"
+    done = koala("export", home / "run", "-o", folder, "--data", home / "propara")
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout)
+
+
+def test_an_exported_model_predicts_what_its_card_says(exported, home, koala, tmp_path):
+    folder, card = exported
+    dev = home / "propara" / "leaderboard" / "dev"
+    done = koala(
+        "predict", "--model", folder, "--sentences", dev / "sentences.tsv",
+        "--template", dev / "dummy-predictions.tsv", "-o", tmp_path / "p.tsv",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    scored = koala("evaluate", tmp_path / "p.tsv", "--gold", dev / "answers.tsv", "--json")
+    assert json.loads(scored.stdout)["document"]["overall"]["f1"] == card["scores"]["f1"]
+    assert 0 <= card["scores"]["calibration_error"] <= 1
+
+
+def test_track_takes_an_exported_model_or_a_run(exported, home, koala):
+    text = b"Clouds hold water.\nThe water falls to the soil."
+    for model in (exported[0], home / "run"):
+        done = koala(
+            "track", "-", "--entity", "water", "--model", model, "--format", "json", stdin=text
+        )
+        assert done.returncode == 0, done.stderr
+        grid = json.loads(done.stdout)
+        assert [entity["name"] for entity in grid["entities"]] == ["water"]
+        assert all(0 <= step["confidence"] <= 1 for step in grid["entities"][0]["steps"])
+        assert grid["signature"]
+
+
+def test_track_says_what_is_missing(exported, koala):
+    for words, stdin, message in (
+        (("track", "-"), b"Water boils.", "--entity"),
+        (("track", "-", "--entity", "x", "--model", exported[0]), b" ", "empty"),
+        (("track", "-", "--entity", "x", "--model", "nowhere"), b"Water boils.", "nowhere"),
+    ):
+        done = koala(*words, stdin=stdin)
+        assert done.returncode == 2
+        assert message in done.stderr
 
 
 def test_ablate_prints_the_table(home, koala, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from koala.errors import FileError  # noqa: E402
+from koala.errors import FileError, KoalaError  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.prediction import predict_grids  # noqa: E402
 from koala.runtime.files import Card  # noqa: E402
@@ -116,3 +116,11 @@ def test_what_is_no_network_is_refused(tmp_path, exported):
     (tmp_path / "network.onnx").write_bytes(b"nonsense")
     with pytest.raises(FileError, match="cannot be opened"):
         OnnxNetwork(tmp_path)
+
+
+def test_what_cannot_be_a_graph_is_refused(base, tmp_path):
+    items = build_training_data(tiny.build_corpus(), base.knowledge).dev
+    card = Card("tiny", base.to_toml())
+    with pytest.raises(KoalaError, match="scorer"):
+        export_network(build_model(base), build_batcher(base), items, tmp_path / "x", card)
+    assert not (tmp_path / "x").exists()

@@ -13,9 +13,11 @@ from koala.cli import (
     encoders,
     evaluate,
     knowledge,
+    models,
     predict,
     pretrain,
     show,
+    track,
     train,
     wikipedia,
 )
@@ -26,12 +28,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: koala evaluate predictions.tsv --gold answers.tsv",
+    epilog="Example: koala track procedure.txt --entity water",
 )
+app.command("track", epilog=track.EXAMPLE)(track.track_cli)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict_cli)
 app.command("train", epilog=train.EXAMPLE)(train.train_cli)
 app.command("ablate", epilog=ablate.EXAMPLE)(ablate.ablate_cli)
+app.command("export", epilog=models.EXPORT_EXAMPLE)(models.export_cli)
+app.command("models", epilog=models.MODELS_EXAMPLE)(models.models_cli)
 app.command("show", epilog=show.EXAMPLE)(show.show_cli)
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.progress import show_progress
-from koala.cli.training import needs_training, tell
+from koala.cli.trackers import open_tracker
+from koala.cli.training import tell
 from koala.errors import FileError
 from koala.files import write_text
 
 if TYPE_CHECKING:
-    from koala.batch import Item
     from koala.document import Procedure
-    from koala.settings import KnowledgeSettings
 
 EXAMPLE = (
-    "Example: koala predict --model runs/koala-minilm-seed0 --sentences sentences.tsv "
-    "--template dummy-predictions.tsv -o predictions.tsv"
+    "Example: koala predict --sentences sentences.tsv --template dummy-predictions.tsv "
+    "--prompts Paragraphs.csv -o predictions.tsv"
 )
 
 
@@ -26,7 +25,9 @@ def predict_cli(
     sentences: Annotated[Path, typer.Option(help="Paragraph, step and sentence, a TSV.")],
     template: Annotated[Path, typer.Option(help="The rows to fill, six columns.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Predictions, six columns.")],
-    model: Annotated[Path, typer.Option(help="Folder of a run, or a checkpoint.")],
+    model: Annotated[
+        str | None, typer.Option(help="A bundled model's name, a folder, or a checkpoint.")
+    ] = None,
     prompts: Annotated[
         Path | None, typer.Option(help="Paragraphs.csv: prompts help to find triples.")
     ] = None,
@@ -36,26 +37,13 @@ def predict_cli(
 ) -> None:
     """Predict what happens to every entity of a leaderboard template."""
     from koala.corpora.leaderboard import fill_template
-    from koala.prediction import predict_grids, predict_probabilities
 
     procedures = read_procedures(sentences, template, prompts)
-    with needs_training():
-        from koala.training.checkpoint import open_checkpoint
-        from koala.training.loop import build_batcher
-
-        network, settings = open_checkpoint(model)
-        batcher = build_batcher(settings)
-    items = _build_items(procedures, settings.knowledge)
-    with show_progress("Tracking") as progress:
-        grids = predict_grids(
-            network.predict,
-            batcher,
-            items,
-            settings=settings.decoder,
-            progress=progress,
-        )
+    tracker = open_tracker(model)
+    with show_progress("Retrieving triples") as triples, show_progress("Tracking") as progress:
+        grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
     if probabilities is not None:
-        lines = predict_probabilities(network.predict, batcher, items)
+        lines = tracker.find_probabilities(procedures)
         write_text(probabilities, "".join(json.dumps(line) + "\n" for line in lines))
         tell(f"Wrote {probabilities}.")
     write_text(output, fill_template(template, {grid.id: grid for grid in grids}))
@@ -63,10 +51,10 @@ def predict_cli(
 
 
 def read_procedures(sentences: Path, template: Path, prompts: Path | None) -> "list[Procedure]":
-    """Read the procedures of a template with its entities, annotated."""
+    """Read the procedures of a template with its entities."""
     from koala.corpora.leaderboard import read_grids, read_sentences
     from koala.corpora.propara import read_prompts
-    from koala.document import Entity, Procedure, Step, annotate
+    from koala.document import Entity, Procedure, Step
 
     texts = read_sentences(sentences)
     known = read_prompts(prompts) if prompts else None
@@ -77,13 +65,4 @@ def read_procedures(sentences: Path, template: Path, prompts: Path | None) -> "l
         steps = tuple(Step(text) for text in grid.steps)
         entities = tuple(Entity(name) for name in grid.names)
         procedures.append(Procedure(grid.id, steps, entities, known[grid.id] if known else ""))
-    return annotate(procedures)
-
-
-def _build_items(procedures: "list[Procedure]", settings: "KnowledgeSettings") -> "list[Item]":
-    from koala.batch import build_items
-    from koala.prediction import find_triples
-
-    with show_progress("Retrieving triples") as progress:
-        triples = find_triples(procedures, settings, progress=progress)
-    return build_items(procedures, triples)
+    return procedures

@@ -43,5 +43,6 @@ class Output:
             transitions=self.transitions / np.float32(tags),
             starts=self.starts / np.float32(tags),
             ends=self.ends / np.float32(tags),
-            places=self.places / np.float32(places),
+            # Padding has the lowest number there is: divided, it would be none.
+            places=np.maximum(self.places, np.float32(-1e30)) / np.float32(places),
         )

@@ -19,7 +19,7 @@ _BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Temperatures, and the expected calibration error of cells without and with them."""
+    """What scores are divided by before they become probabilities."""
 
     tag_temperature: float
     place_temperature: float

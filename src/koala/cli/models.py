@@ -1,0 +1,70 @@
+"""`koala models` and `koala export`: networks that run without torch."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from koala.cli.corpus import Data, find_corpus
+from koala.cli.output import show, write_json
+from koala.cli.training import needs_training, open_source, tell
+
+EXPORT_EXAMPLE = "Example: koala export runs/tracker-minilm-seed0 -o my-model --data propara/"
+MODELS_EXAMPLE = "Example: koala models --json"
+
+
+def models_cli(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the bundled networks: name, size, scores, signature."""
+    from rich.table import Table
+
+    from koala.runtime.files import read_card
+    from koala.runtime.models import list_models
+
+    folders = list_models()
+    cards = {name: read_card(folder) for name, folder in folders.items()}
+    sizes = {
+        name: sum(path.stat().st_size for path in folder.iterdir()) / 1e6
+        for name, folder in folders.items()
+    }
+    if as_json:
+        write_json(
+            [
+                {
+                    "name": name,
+                    "size_mb": round(sizes[name], 1),
+                    "scores": card.scores,
+                    "signature": card.signature,
+                }
+                for name, card in cards.items()
+            ]
+        )
+        return
+    table = Table(title="Bundled models")
+    for column in ("name", "MB", "dev P", "dev R", "dev F1", "signature"):
+        table.add_column(column, justify="left" if column in ("name", "signature") else "right")
+    for name, card in cards.items():
+        scores = (f"{card.scores[each]:.3f}" for each in ("precision", "recall", "f1"))
+        table.add_row(name, f"{sizes[name]:.1f}", *scores, card.signature)
+    show(table)
+
+
+def export_cli(
+    checkpoint: Annotated[Path, typer.Argument(help="Folder of a run, or a checkpoint.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the network.")],
+    name: Annotated[str | None, typer.Option(help="Its name; default: the folder's.")] = None,
+    data: Data = None,
+) -> None:
+    """Write a trained tracker as a network that runs without torch; dev sets its temperatures."""
+    with needs_training():
+        from koala.training.checkpoint import read_settings_of
+        from koala.training.release import release
+
+        settings, _ = read_settings_of(
+            checkpoint / "best.safetensors" if checkpoint.is_dir() else checkpoint
+        )
+        with open_source(find_corpus(data, settings.corpus)) as source:
+            card = release(checkpoint, source, output, name or output.name)
+    tell(f"Wrote {output}.")
+    write_json({"signature": card.signature, "scores": card.scores})

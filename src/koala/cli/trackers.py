@@ -1,0 +1,30 @@
+"""Trackers by what a user calls them: bundled, exported, or a run that is still in training."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from koala.cli.training import needs_training
+
+if TYPE_CHECKING:
+    from koala.tracker import Tracker
+
+
+def open_tracker(model: str | None, *, has_knowledge: bool = True) -> "Tracker":
+    """Open a tracker; only one that was not exported needs torch."""
+    from koala.runtime.files import CARD
+    from koala.runtime.models import DEFAULT, list_models
+    from koala.tracker import Tracker, load
+
+    name = model or DEFAULT
+    path = Path(name)
+    is_run = path.is_file() or (path.is_dir() and not (path / CARD).is_file())
+    if name in list_models() or not is_run:
+        return load(name, has_knowledge=has_knowledge)
+    with needs_training():
+        from koala.runtime.files import Card
+        from koala.training.checkpoint import open_checkpoint
+        from koala.training.loop import build_batcher
+
+        network, settings = open_checkpoint(path)
+        card = Card(path.name, settings.to_toml(), signature=f"{path.name}|checkpoint")
+        return Tracker(network.predict, build_batcher(settings), card, has_knowledge=has_knowledge)

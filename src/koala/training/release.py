@@ -1,0 +1,65 @@
+"""A checkpoint → the folder of a network that runs without torch, measured on dev."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from koala.encoders.pieces import load_tokenizer
+from koala.encoders.weights import find_weights
+from koala.evaluation import score_document
+from koala.prediction import predict_grids
+from koala.runtime.files import TOKENIZER, Card, read_card, write_card
+from koala.runtime.network import OnnxNetwork
+from koala.training.calibration import find_temperatures, measure_calibration
+from koala.training.checkpoint import open_checkpoint
+from koala.training.export import export_network
+from koala.training.loop import build_batcher
+from koala.training.run import DataSource
+
+
+def release(checkpoint: Path, source: DataSource, folder: Path, name: str) -> Card:
+    """Export, then find temperatures and measure on dev what was exported, not what was trained."""
+    model, settings = open_checkpoint(checkpoint)
+    batcher = build_batcher(settings)
+    data = source.get(settings)
+    # Where weights came from is no affair of the network: it has its own.
+    encoder, knowledge = settings.encoder, settings.knowledge
+    settings = replace(
+        settings, encoder=replace(encoder, weights=None), knowledge=replace(knowledge, weights=None)
+    )
+    export_network(model, batcher, data.dev[:8], folder, Card(name, settings.to_toml()))
+    _copy_tokenizer(settings.encoder.name, folder)
+    network = OnnxNetwork(folder)
+    calibration = find_temperatures(network, batcher, data.dev)
+    temperatures = (calibration.tag_temperature, calibration.place_temperature)
+    errors = []
+    for each in ((1.0, 1.0), temperatures):
+        grids = predict_grids(
+            network, batcher, data.dev, settings=settings.decoder, temperatures=each
+        )
+        errors.append(measure_calibration(grids, data.dev_gold))
+    document = score_document({grid.id: grid for grid in grids}, data.dev_gold)
+    scores = {
+        **document.overall.to_dict(digits=3),
+        "calibration_error": round(errors[1], 4),
+        "calibration_error_without_temperatures": round(errors[0], 4),
+        "signature": document.signature,
+    }
+    card = replace(
+        read_card(folder),
+        scores=scores,
+        tag_temperature=calibration.tag_temperature,
+        place_temperature=calibration.place_temperature,
+    )
+    write_card(card, folder)
+    return card
+
+
+def _copy_tokenizer(encoder: str, folder: Path) -> None:
+    """Copy the tokenizer, unless it is the one that koala has anyway."""
+    path = find_weights(encoder) / TOKENIZER
+    known = load_tokenizer().get_vocab()
+    if Tokenizer.from_file(str(path)).get_vocab() != known:
+        shutil.copyfile(path, folder / TOKENIZER)

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from koala.grid import Grid, Row  # noqa: E402
+from koala.training.calibration import find_temperatures, measure_calibration  # noqa: E402
+from koala.training.data import build_training_data  # noqa: E402
+from koala.training.loop import Training, build_batcher  # noqa: E402
+
+from .. import tiny  # noqa: E402
+
+
+def grid_of(confidences, places):
+    return Grid("1", ("a",) * len(confidences), (Row.from_locations("x", places, confidences),))
+
+
+def test_the_calibration_error_is_the_gap_between_confidence_and_truth():
+    gold = {"1": grid_of([1.0] * 4, ["a", "b", "b", "b", "b"])}
+    # Said with 0.9 four times, and right three times of four.
+    said = grid_of([0.9] * 4, ["a", "b", "b", "b", "c"])
+    assert measure_calibration([said], gold) == pytest.approx(0.15)
+    sure = grid_of([1.0] * 4, ["a", "b", "b", "b", "b"])
+    assert measure_calibration([sure], gold) == 0
+    # Bins do not even each other out: half too sure, half too unsure.
+    mixed = grid_of([0.55, 0.55, 0.95, 0.95], ["a", "b", "b", "b", "c"])
+    assert measure_calibration([mixed], gold) == pytest.approx((2 * 0.45 + 2 * 0.45) / 4)
+
+
+def test_a_network_that_is_too_sure_is_cooled(tmp_path):
+    settings = tiny.build_settings(tiny.build_encoder(tmp_path / "encoder"), None)
+    data = build_training_data(tiny.build_corpus(), settings.knowledge)
+    training = Training(settings, data, tmp_path / "run")
+    batcher = build_batcher(settings)
+
+    def shout(batch):
+        return training.model.predict(batch).cool(0.05, 0.05)
+
+    found = find_temperatures(shout, batcher, data.dev)
+    calm = find_temperatures(training.model.predict, batcher, data.dev)
+    assert found.tag_temperature > calm.tag_temperature
+    assert found.place_temperature > calm.place_temperature
+
+
+def test_cooling_keeps_the_best(tmp_path):
+    settings = tiny.build_settings(tiny.build_encoder(tmp_path / "encoder"), None)
+    data = build_training_data(tiny.build_corpus(), settings.knowledge)
+    training = Training(settings, data, tmp_path / "run")
+    output = training.model.predict(build_batcher(settings).build(data.dev))
+    cooled = output.cool(3.0, 2.0)
+    assert (cooled.places.argmax(-1) == output.places.argmax(-1)).all()
+    np.testing.assert_allclose(cooled.tags * 3, output.tags, rtol=1e-5)
