@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .DEFAULT_GOAL := track
 
 track: $(VENV)/.base
-	$(BIN)/koala show
+	$(BIN)/koala track
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest

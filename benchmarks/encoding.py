@@ -118,7 +118,7 @@ def main():
         for kind, batch, rows in (("once", shared, cache), ("per entity", apart, forgetful)):
             model.triple_encoder.frozen = rows
             add(kind, "training, encoding", lambda b=batch: encode(model, b).backward())
-            add(kind, "training, whole step", lambda b=batch: learn(b, gold))
+            add(kind, "training, whole step", lambda b=batch, g=gold: learn(b, g))
             add(kind, "inference, encoding", lambda b=batch: infer(lambda: encode(model, b)))
             add(kind, "inference, whole", lambda b=batch: infer(lambda: model(b)))
     parts = list(dict.fromkeys(part for _, part in seconds))
