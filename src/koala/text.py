@@ -1,6 +1,8 @@
 """String → steps, words, offsets, tags, lemmas, noun phrases."""
 
+import importlib
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -105,9 +107,22 @@ def split_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _load_tokenizer() -> "Language":
-    import spacy
+    return _import_spacy().blank("en")
 
-    return spacy.blank("en")
+
+def _import_spacy() -> Any:  # noqa: ANN401
+    """Import spaCy without torch: where torch is installed it would load it, for nothing we use.
+
+    That costs two seconds at the start of every command.
+    """
+    hides = "torch" not in sys.modules
+    if hides:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("spacy")
+    finally:
+        if hides:
+            del sys.modules["torch"]
 
 
 def stem_content(text: str) -> tuple[str, ...]:
@@ -139,6 +154,7 @@ def _load_stemmer() -> Any:  # noqa: ANN401
 
 @lru_cache(maxsize=1)
 def _load_stop_words() -> frozenset[str]:
+    _import_spacy()
     from spacy.lang.en.stop_words import STOP_WORDS
 
     return frozenset(STOP_WORDS) - CONTENT_WORDS
@@ -160,8 +176,7 @@ def analyze(texts: Iterable[str]) -> list[Analysis]:
 @lru_cache(maxsize=1)
 def load_tagger() -> "Language":
     """Load the tagger; only when a text must be read, never to score or to draw."""
-    import spacy
-
+    spacy = _import_spacy()
     for name in MODELS:
         if spacy.util.is_package(name):
             with warnings.catch_warnings():

@@ -38,7 +38,6 @@ def test_a_network_that_is_too_sure_is_cooled(tmp_path):
 
     found = find_temperatures(shout, batcher, data.dev)
     calm = find_temperatures(training.model.predict, batcher, data.dev)
-    assert found.tag_temperature > calm.tag_temperature
     assert found.place_temperature > calm.place_temperature
 
 

@@ -32,4 +32,5 @@ def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
     try:
         yield tell
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()

@@ -12,14 +12,13 @@ if TYPE_CHECKING:
 def open_tracker(model: str | None, *, has_knowledge: bool = True) -> "Tracker":
     """Open a tracker; only one that was not exported needs torch."""
     from koala.runtime.files import CARD
-    from koala.runtime.models import DEFAULT, list_models
+    from koala.runtime.models import DEFAULT
     from koala.tracker import Tracker, load
 
-    name = model or DEFAULT
-    path = Path(name)
+    path = Path(model or DEFAULT)
     is_run = path.is_file() or (path.is_dir() and not (path / CARD).is_file())
-    if name in list_models() or not is_run:
-        return load(name, has_knowledge=has_knowledge)
+    if model is None or not is_run:
+        return load(path, has_knowledge=has_knowledge)
     with needs_training():
         from koala.runtime.files import Card
         from koala.training.checkpoint import open_checkpoint

@@ -17,8 +17,10 @@ def list_models() -> dict[str, Path]:
 def find_model(name: str | Path = DEFAULT) -> Path:
     """Give the folder of a bundled network, or the one that is named."""
     bundled = list_models()
-    if str(name) in bundled:
-        return bundled[str(name)]
+    # A network is called what its card says, too: koala-small.
+    short = str(name).removeprefix("koala-")
+    if short in bundled:
+        return bundled[short]
     if Path(name).is_dir():
         return Path(name)
     known = ", ".join(bundled) or "none"

@@ -1,0 +1,113 @@
+"""The bundled network, as a user has it: no torch, the same answer every time."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import koala
+from koala.corpora import read_corpus
+from koala.document import Procedure
+from koala.errors import KoalaError
+from koala.examples import read_example
+from koala.runtime.files import read_card
+from koala.runtime.models import find_model, list_models
+
+TEXT = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
+
+
+@pytest.fixture(scope="module")
+def tracker():
+    return koala.load()
+
+
+def test_a_text_becomes_a_grid(tracker):
+    grid = tracker.track(TEXT, entities=["water", "sugar"])
+    assert grid.names == ("water", "sugar")
+    assert len(grid.steps) == 3
+    assert grid["sugar"].steps[2].action == "CREATE"
+    assert all(row.problem is None for row in grid.rows)
+    assert all(0 <= cell.confidence <= 1 for row in grid.rows for cell in row.steps)
+    assert grid.signature == tracker.card.signature
+
+
+def test_steps_may_come_split(tracker):
+    whole = tracker.track(TEXT, entities=["water"])
+    assert tracker.track(TEXT.split("\n"), entities=["water"]) == whole
+
+
+def test_the_same_text_gives_the_same_grid_alone_and_among_others(tracker):
+    example = read_example()
+    texts = [(TEXT, ["water", "sugar"]), ("\n".join(example.steps), list(example.names))]
+    procedures = [
+        Procedure.from_text(text, names, id=str(number))
+        for number, (text, names) in enumerate(texts)
+    ]
+    together = tracker.track_all(procedures)
+    for number, (text, names) in enumerate(texts):
+        alone = tracker.track(text, names, id=str(number))
+        assert alone == tracker.track(text, names, id=str(number))
+        for ours, theirs in zip(alone.rows, together[number].rows, strict=True):
+            assert ours.locations == theirs.locations
+            confidences = [cell.confidence for cell in theirs.steps]
+            assert [cell.confidence for cell in ours.steps] == pytest.approx(confidences, abs=1e-4)
+
+
+def test_an_entity_that_is_never_mentioned_is_tracked_too(tracker):
+    grid = tracker.track(TEXT, entities=["oxygen"])
+    assert grid["oxygen"].problem is None
+
+
+@pytest.mark.parametrize(("text", "entities", "message"), [
+    ("", ["water"], "empty"),
+    (" \n ", ["water"], "empty"),
+    (TEXT, [], "No entities"),
+    (TEXT, [" "], "empty"),
+])  # fmt: skip
+def test_nothing_to_track_is_said(tracker, text, entities, message):
+    with pytest.raises(KoalaError, match=message):
+        tracker.track(text, entities)
+
+
+def test_a_model_has_a_short_and_a_long_name():
+    assert find_model("small") == find_model("koala-small")
+
+
+def test_unknown_models_are_refused():
+    with pytest.raises(KoalaError, match="Bundled: small"):
+        koala.load("large")
+
+
+def test_bundled_networks_are_small_and_say_how_good_they_are():
+    for folder in list_models().values():
+        assert sum(path.stat().st_size for path in folder.iterdir()) < 40e6
+        assert read_card(folder).scores["f1"] > 0.5
+
+
+def test_the_card_tells_the_truth_on_dev(tracker, propara):
+    corpus = read_corpus(propara).splits["dev"]
+    grids = tracker.track_all([example.procedure for example in corpus])
+    scores = koala.score(grids, {e.procedure.id: e.gold for e in corpus})
+    card = read_card(find_model())
+    assert scores.overall.to_dict(digits=3)["f1"] == pytest.approx(card.scores["f1"], abs=0.002)
+
+
+def test_tracking_never_imports_torch():
+    code = (
+        "import sys, koala; koala.load().track('Water boils.', entities=['water']); "
+        "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_command_line_tracks_the_bundled_example():
+    done = subprocess.run(
+        [sys.executable, "-m", "koala", "track", "--format", "json"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    grid = json.loads(done.stdout)
+    assert [entity["name"] for entity in grid["entities"]] == list(read_example().names)
