@@ -107,7 +107,8 @@ def split_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _load_tokenizer() -> "Language":
-    return _import_spacy().blank("en")
+    tokenizer: Language = _import_spacy().blank("en")
+    return tokenizer
 
 
 def _import_spacy() -> Any:  # noqa: ANN401
@@ -182,7 +183,8 @@ def load_tagger() -> "Language":
             with warnings.catch_warnings():
                 # The model asks for the spaCy minor version it was trained with; both are 3.8.
                 warnings.simplefilter("ignore", UserWarning)
-                return spacy.load(name, exclude=["ner"])
+                tagger: Language = spacy.load(name, exclude=["ner"])
+            return tagger
     raise KoalaError(
         f"No English tagger is installed. Install one of: {', '.join(MODELS)} "
         "(koala's own installation brings the second)."
