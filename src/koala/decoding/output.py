@@ -44,5 +44,5 @@ class Output:
             starts=self.starts / np.float32(tags),
             ends=self.ends / np.float32(tags),
             # Padding has the lowest number there is: divided, it would be none.
-            places=self.places.clip(min=np.float32(-1e30)) / np.float32(places),
+            places=np.asarray(self.places.clip(min=-1e30) / places, dtype=np.float32),
         )
