@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.progress import show_progress
+from koala.cli.training import needs_training, tell
 
 if TYPE_CHECKING:
     from koala.encoders.word_pieces import WordPieces
@@ -62,7 +63,7 @@ def text_cli(
     texts = read_paragraphs(corpus)
     with show_progress("Tagging paragraphs") as progress:
         examples = build_text_examples(texts, pieces, longest=settings.longest, progress=progress)
-    _tell(f"{len(texts):,} paragraphs, {sum(len(e.pieces) for e in examples):,} pieces.")
+    tell(f"{len(texts):,} paragraphs, {sum(len(e.pieces) for e in examples):,} pieces.")
     _run(settings, pieces, examples, _build_dev_probe(dev, pieces, settings), output, resume)
 
 
@@ -98,7 +99,7 @@ def triples_cli(
     known = _find_triples(triples, procedures, store)
     learned, held = hold_out(known, settings.held_out, seed=settings.seed)
     examples = build_triple_examples(learned, pieces)
-    _tell(f"{len(learned):,} triples make {len(examples):,} instances; {len(held):,} held out.")
+    tell(f"{len(learned):,} triples make {len(examples):,} instances; {len(held):,} held out.")
     probes = _build_dev_probe(dev, pieces, settings)
     if held:
         probes["held-out triples"] = build_triple_examples(held, pieces)
@@ -162,15 +163,13 @@ def _retrieve_triples(folder: Path, store: Path | None) -> "list[Triple]":
     """Retrieve for every entity of a corpus; of all splits, as it reads texts and names only."""
     from koala.corpora import read_corpus
     from koala.document import annotate
-    from koala.encoders import open_encoder
-    from koala.knowledge.retrieval import Retriever
-    from koala.knowledge.store import Store
+    from koala.knowledge.retrieval import retrieve_triples
 
     splits = read_corpus(folder).splits
     procedures = annotate([example.procedure for split in splits.values() for example in split])
-    with Store.open(store) as opened, show_progress("Retrieving triples") as progress:
-        found = Retriever(opened, open_encoder()).retrieve(procedures, progress=progress)
-    triples = (one.triple for groups in found for group in groups for one in group)
+    with show_progress("Retrieving triples") as progress:
+        found = retrieve_triples(procedures, store=store, progress=progress)
+    triples = (triple for groups in found for group in groups for triple in group)
     distinct = {(t.head, t.relation, t.tail): t for t in triples}
     return list(distinct.values())
 
@@ -183,30 +182,20 @@ def _run(
     output: Path,
     resume: bool,
 ) -> None:
-    from koala.errors import KoalaError
-
-    try:
+    with needs_training():
         from koala.pretraining.language_model import StageData, pretrain
         from koala.pretraining.perplexity import mask_in_parts
-    except ModuleNotFoundError as error:
-        raise KoalaError(
-            f"Training needs {error.name}, which is not installed. "
-            "Install it with: pip install koala[train]"
-        ) from None
-    masked = {name: mask_in_parts(some, pieces.mask) for name, some in probes.items()}
-    with show_progress("Training") as progress:
-        outcome = pretrain(
-            settings,
-            StageData(examples, masked),
-            output,
-            resume=resume,
-            progress=progress,
-            tell=_tell,
-        )
+
+        masked = {name: mask_in_parts(some, pieces.mask) for name, some in probes.items()}
+        with show_progress("Training") as progress:
+            outcome = pretrain(
+                settings,
+                StageData(examples, masked),
+                output,
+                resume=resume,
+                progress=progress,
+                tell=tell,
+            )
     if not outcome.is_finished:
-        _tell("Out of time; all is saved. The same command with --resume goes on.")
+        tell("Out of time; all is saved. The same command with --resume goes on.")
     typer.echo(outcome.folder)
-
-
-def _tell(line: str) -> None:
-    typer.echo(line, err=True)
