@@ -56,13 +56,16 @@ def text_cli(
     max_minutes: _Minutes = None,
 ) -> None:
     """Guess masked nouns and verbs of retrieved paragraphs (section 5.1 of the paper)."""
-    from koala.pretraining.examples import build_text_examples, read_paragraphs
+    from koala.pretraining.examples import read_paragraphs
+    from koala.pretraining.tagged import find_text_examples
 
     settings = _read_settings(config, "text", seed, max_minutes)
     pieces = _load_pieces(settings)
     texts = read_paragraphs(corpus)
     with show_progress("Tagging paragraphs") as progress:
-        examples = build_text_examples(texts, pieces, longest=settings.longest, progress=progress)
+        examples = find_text_examples(
+            output, texts, pieces, longest=settings.longest, progress=progress
+        )
     tell(f"{len(texts):,} paragraphs, {sum(len(e.pieces) for e in examples):,} pieces.")
     _run(settings, pieces, examples, _build_dev_probe(dev, pieces, settings), output, resume)
 
