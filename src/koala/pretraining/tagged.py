@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +35,7 @@ def find_text_examples(
     folder.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{FILE}")
     with temporary.open("wb") as file:
-        tables: dict[str, Any] = {"key": np.array(key), **_pack(examples)}
-        np.savez(file, **tables)
+        np.savez(file, allow_pickle=False, key=np.array(key), **_pack(examples))
     temporary.replace(path)
     return examples
 
