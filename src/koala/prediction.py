@@ -1,9 +1,16 @@
 """Annotated procedures → a network's scores → grids; torch or not is the network's affair."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from koala.batch import Batch, Batcher, Item, split_items
-from koala.decoding import Output, decode_row, find_confidences, find_probabilities
+from koala.decoding import (
+    Output,
+    average_outputs,
+    decode_row,
+    find_confidences,
+    find_probabilities,
+)
 from koala.document import Procedure
 from koala.grid import Grid, Row
 from koala.knowledge.retrieval import Triples, retrieve_triples
@@ -13,7 +20,34 @@ from koala.states import UNKNOWN
 _DEFAULT = DecoderSettings()
 
 Network = Callable[[Batch], Output]
+Scorer = Callable[[Sequence[Item]], Output]
+"""Entities in, what one network or several say of them out."""
+Scored = tuple[Item, Output, int]
+"""An entity, the output that holds it, and its place in it."""
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A network with the batcher that splits texts into its pieces."""
+
+    network: Network
+    batcher: Batcher
+
+    def __call__(self, items: Sequence[Item]) -> Output:
+        """Score some entities."""
+        return self.network(self.batcher.build(items))
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Several networks, whose scores are averaged before they are decoded."""
+
+    members: tuple[Scorer, ...]
+
+    def __call__(self, items: Sequence[Item]) -> Output:
+        """Score some entities."""
+        return average_outputs([member(items) for member in self.members])
 
 
 def find_triples(
@@ -30,19 +64,16 @@ def find_triples(
     )
 
 
-def run_network(
-    network: Network, batcher: Batcher, items: Sequence[Item], *, size: int = 64
-) -> Iterator[tuple[Item, Output, int]]:
-    """Run all items, batch by batch; give each with the output that holds it, and its place."""
+def score_items(scorer: Scorer, items: Sequence[Item], *, size: int = 64) -> Iterator[Scored]:
+    """Score all items, batch by batch."""
     for batch in split_items(items, size):
-        output = network(batcher.build(batch))
+        output = scorer(batch)
         for index, item in enumerate(batch):
             yield item, output, index
 
 
 def predict_grids(
-    network: Network,
-    batcher: Batcher,
+    scorer: Scorer,
     items: Sequence[Item],
     *,
     settings: DecoderSettings = _DEFAULT,
@@ -53,8 +84,23 @@ def predict_grids(
 
     With temperatures of tags and places every cell has a confidence.
     """
+    scored = score_items(scorer, items)
+    return decode_grids(
+        items, scored, settings=settings, temperatures=temperatures, progress=progress
+    )
+
+
+def decode_grids(
+    items: Sequence[Item],
+    scored: Iterable[Scored],
+    *,
+    settings: DecoderSettings = _DEFAULT,
+    temperatures: tuple[float, float] | None = None,
+    progress: Progress = lambda _done, _total: None,
+) -> list[Grid]:
+    """Decode what was said of all items, in any order, into the grids they stand in."""
     rows: dict[tuple[int, int], Row] = {}
-    for item, output, index in run_network(network, batcher, items):
+    for item, output, index in scored:
         names = name_places(item)
         row = decode_row(
             output,
@@ -78,14 +124,13 @@ def predict_grids(
 
 
 def predict_probabilities(
-    network: Network,
-    batcher: Batcher,
+    scorer: Scorer,
     items: Sequence[Item],
     *,
     temperatures: tuple[float, float] = (1.0, 1.0),
 ) -> Iterator[dict[str, object]]:
     """Give the probability of every tag and place, an entity a line."""
-    for item, output, index in run_network(network, batcher, items):
+    for item, output, index in score_items(scorer, items):
         probabilities = find_probabilities(output.cool(*temperatures), index, name_places(item))
         yield {
             "id": item.procedure.id,

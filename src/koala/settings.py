@@ -25,18 +25,29 @@ class EncoderSettings:
     is_frozen: bool = False
     layers: Literal["last", "mixture"] = "last"
     """The last layer; or a learned mixture of all, as NCET reads its (frozen) ELMo."""
-    entity: Literal["none", "marked", "prefix"] = "none"
+    entity: Literal["none", "marked", "prefix", "both"] = "none"
     """Whether the encoder knows which entity it reads for. None: as in the paper, one reading for
     all. Marked: the upper layers run for each entity, its mentions marked. Prefix: all layers run
-    for each entity, its name in front of the text."""
+    for each entity, its name in front of the text. Both: its name in front, and marked."""
     n_shared_layers: int = 0
-    """Where entities are marked: so many lower layers run once for all entities."""
+    """Where the encoder knows the entity: so many lower layers run before mentions are marked;
+    without a prefix, once for all entities."""
     n_frozen_layers: int = 0
     """The embeddings and so many lower layers stay as they are, and what they say is kept."""
     token_width: int = 256
     """Width of each direction of the BiLSTM over word pieces behind the encoder; 0: none."""
     dropout: float = 0.4
     """Section 6.2."""
+
+    @property
+    def has_prefix(self) -> bool:
+        """Whether the name of the entity stands in front of the text."""
+        return self.entity in ("prefix", "both")
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether mentions of the entity are marked."""
+        return self.entity in ("marked", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,8 @@ class KnowledgeSettings:
     n_triples: int = 10
     """N_K, section 4.3.1."""
     encoder: str = "minilm"
+    """An encoder of its own, as in the paper; or `shared`: the frozen lower layers of the text
+    encoder read triples, too, so that nothing more is to be shipped."""
     weights: str | None = None
     """Folder of weights from the triple stage (section 5.2)."""
     is_frozen: bool = True
@@ -56,6 +69,10 @@ class KnowledgeSettings:
     integration: Literal["gate", "concatenation"] = "gate"
     """Equations 13–15, or the plain concatenation the paper compares with."""
     store: str | None = None
+
+
+SHARED = "shared"
+"""The knowledge encoder that is part of the text encoder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,20 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 from koala.batch import Batcher, Item, build_items
 from koala.document import Procedure, annotate
 from koala.errors import KoalaError
 from koala.grid import Grid
-from koala.prediction import Network, find_triples, predict_grids, predict_probabilities
+from koala.prediction import (
+    Ensemble,
+    Reader,
+    Scorer,
+    find_triples,
+    predict_grids,
+    predict_probabilities,
+)
 from koala.runtime.files import TOKENIZER, Card
 from koala.runtime.models import DEFAULT, find_model
 from koala.runtime.network import OnnxNetwork
@@ -17,17 +25,14 @@ Progress = Callable[[int, int], None]
 
 
 class Tracker:
-    """Tracks the entities of procedures with one network."""
+    """Tracks the entities of procedures with one network, or several that were joined."""
 
-    def __init__(
-        self, network: Network, batcher: Batcher, card: Card, *, has_knowledge: bool = True
-    ) -> None:
+    def __init__(self, scorer: Scorer, card: Card, *, has_knowledge: bool = True) -> None:
         self.card = card
+        self.scorer = scorer
         self.settings = card.read_settings()
         knowledge = self.settings.knowledge
         self._knowledge = replace(knowledge, is_used=knowledge.is_used and has_knowledge)
-        self._network = network
-        self._batcher = batcher
 
     def track(
         self, text: str | Sequence[str], entities: Sequence[str], *, id: str = "text"
@@ -50,8 +55,7 @@ class Tracker:
         """Track the entities of many procedures."""
         card = self.card
         grids = predict_grids(
-            self._network,
-            self._batcher,
+            self.scorer,
             self._build_items(procedures, knowledge_progress),
             settings=self.settings.decoder,
             temperatures=(card.tag_temperature, card.place_temperature),
@@ -64,7 +68,7 @@ class Tracker:
         card = self.card
         items = self._build_items(procedures, None)
         temperatures = (card.tag_temperature, card.place_temperature)
-        return predict_probabilities(self._network, self._batcher, items, temperatures=temperatures)
+        return predict_probabilities(self.scorer, items, temperatures=temperatures)
 
     def _build_items(
         self, procedures: Sequence[Procedure], progress: Progress | None
@@ -82,6 +86,29 @@ def load(model: str | Path = DEFAULT, *, has_knowledge: bool = True) -> Tracker:
     folder = find_model(model)
     network = OnnxNetwork(folder)
     tokenizer = folder if (folder / TOKENIZER).is_file() else None
-    has_prefix = network.card.read_settings().encoder.entity == "prefix"
+    has_prefix = network.card.read_settings().encoder.has_prefix
     batcher = Batcher(tokenizer, has_prefix=has_prefix)
-    return Tracker(network, batcher, network.card, has_knowledge=has_knowledge)
+    return Tracker(Reader(network, batcher), network.card, has_knowledge=has_knowledge)
+
+
+def join(trackers: Sequence[Tracker]) -> Tracker:
+    """Make one tracker of several: their scores are averaged before they are decoded.
+
+    It decodes as the first does, and retrieves triples if any of them reads some.
+    """
+    first = trackers[0]
+    if len(trackers) == 1:
+        return first
+    settings = first.settings
+    readers = [tracker for tracker in trackers if tracker.settings.knowledge.is_used]
+    if readers:
+        settings = replace(settings, knowledge=readers[0].settings.knowledge)
+    cards = [tracker.card for tracker in trackers]
+    card = Card(
+        "+".join(card.name for card in cards),
+        settings.to_toml(),
+        tag_temperature=fmean(card.tag_temperature for card in cards),
+        place_temperature=fmean(card.place_temperature for card in cards),
+        signature="+".join(card.signature for card in cards),
+    )
+    return Tracker(Ensemble(tuple(tracker.scorer for tracker in trackers)), card)

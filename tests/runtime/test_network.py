@@ -12,7 +12,7 @@ pytest.importorskip("onnx")
 
 from koala.errors import FileError, KoalaError  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
-from koala.prediction import predict_grids  # noqa: E402
+from koala.prediction import Reader, predict_grids  # noqa: E402
 from koala.runtime.files import Card  # noqa: E402
 from koala.runtime.network import OnnxNetwork  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
@@ -80,7 +80,9 @@ def test_torch_and_runtime_say_the_same(exported):
         assert (ours.attention is None) == (theirs.attention is None)
         if ours.attention is not None:
             np.testing.assert_allclose(ours.attention, theirs.attention, atol=1e-4)
-    assert predict_grids(network, batcher, items) == predict_grids(model.predict, batcher, items)
+    assert predict_grids(Reader(network, batcher), items) == predict_grids(
+        Reader(model.predict, batcher), items
+    )
 
 
 def test_an_answer_does_not_depend_on_its_neighbours(exported):

@@ -38,7 +38,7 @@ def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
     training = Training(settings, data, tmp_path)
     training.run()
     load_checkpoint(tmp_path / BEST, training.model)
-    grids = predict_grids(training.model.predict, training.batcher, data.dev)
+    grids = predict_grids(training.scorer, data.dev)
     gold = data.dev_gold
     pairs = [
         (ours, theirs)

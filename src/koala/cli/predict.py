@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.progress import show_progress
-from koala.cli.trackers import open_tracker
+from koala.cli.trackers import open_trackers
 from koala.cli.training import tell
 from koala.errors import FileError
 from koala.files import write_text
@@ -26,7 +26,10 @@ def predict_cli(
     template: Annotated[Path, typer.Option(help="The rows to fill, six columns.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Predictions, six columns.")],
     model: Annotated[
-        str | None, typer.Option(help="A bundled model's name, a folder, or a checkpoint.")
+        list[str] | None,
+        typer.Option(
+            help="A bundled model's name, a folder, or a checkpoint; several are averaged."
+        ),
     ] = None,
     prompts: Annotated[
         Path | None, typer.Option(help="Paragraphs.csv: prompts help to find triples.")
@@ -39,7 +42,7 @@ def predict_cli(
     from koala.corpora.leaderboard import fill_template
 
     procedures = read_procedures(sentences, template, prompts)
-    tracker = open_tracker(model)
+    tracker = open_trackers(model or [])
     with show_progress("Retrieving triples") as triples, show_progress("Tracking") as progress:
         grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
     if probabilities is not None:

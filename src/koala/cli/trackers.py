@@ -1,5 +1,6 @@
 """Trackers by what a user calls them: bundled, exported, or a run that is still in training."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,13 @@ from koala.cli.training import needs_training
 
 if TYPE_CHECKING:
     from koala.tracker import Tracker
+
+
+def open_trackers(models: Sequence[str | None], *, has_knowledge: bool = True) -> "Tracker":
+    """Open one tracker, the bundled one if none is named; several are joined."""
+    from koala.tracker import join
+
+    return join([open_tracker(model, has_knowledge=has_knowledge) for model in models or [None]])
 
 
 def open_tracker(model: str | None, *, has_knowledge: bool = True) -> "Tracker":
@@ -20,10 +28,13 @@ def open_tracker(model: str | None, *, has_knowledge: bool = True) -> "Tracker":
     if model is None or not is_run:
         return load(path, has_knowledge=has_knowledge)
     with needs_training():
+        from koala.prediction import Reader
         from koala.runtime.files import Card
         from koala.training.checkpoint import open_checkpoint
         from koala.training.loop import build_batcher
 
         network, settings = open_checkpoint(path)
         card = Card(path.name, settings.to_toml(), signature=f"{path.name}|checkpoint")
-        return Tracker(network.predict, build_batcher(settings), card, has_knowledge=has_knowledge)
+        return Tracker(
+            Reader(network.predict, build_batcher(settings)), card, has_knowledge=has_knowledge
+        )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding.joint import decode_life
-from koala.decoding.output import Floats, Output
+from koala.decoding.output import Floats, Output, average_outputs
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.grid import Row
 from koala.states import UNKNOWN, Tag
@@ -16,6 +16,7 @@ __all__ = [
     "Decoding",
     "Output",
     "Probabilities",
+    "average_outputs",
     "decode_row",
     "find_confidences",
     "find_probabilities",

@@ -1,5 +1,6 @@
 """What a network says, in plain arrays; the seam between networks and decoding."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,3 +47,31 @@ class Output:
             # Padding has the lowest number there is: divided, it would be none.
             places=np.asarray(self.places.clip(min=-1e30) / places, dtype=np.float32),
         )
+
+
+def average_outputs(outputs: Sequence[Output]) -> Output:
+    """Average what several networks say of the same entities: the scores of whole tag sequences,
+    and the log probabilities of places. Attention is that of the networks that have it.
+    """
+    attention = [output.attention for output in outputs if output.attention is not None]
+    return replace(
+        outputs[0],
+        tags=_mean([output.tags for output in outputs]),
+        transitions=_mean([output.transitions for output in outputs]),
+        starts=_mean([output.starts for output in outputs]),
+        ends=_mean([output.ends for output in outputs]),
+        places=_mean([_log_softmax(output.places) for output in outputs]),
+        attention=_mean(attention) if attention else None,
+    )
+
+
+def _mean(arrays: Sequence[Floats]) -> Floats:
+    # In 64 bits: the lowest 32-bit number, which stands for impossible, must not overflow.
+    return np.asarray(np.mean(arrays, axis=0, dtype=np.float64), dtype=np.float32)
+
+
+def _log_softmax(scores: Floats) -> Floats:
+    shifted = scores.astype(np.float64) - scores.max(-1, keepdims=True)
+    log_sum = np.log(np.exp(shifted).sum(-1, keepdims=True))
+    # Padding keeps a number that may be divided.
+    return np.asarray(np.maximum(shifted - log_sum, -1e30), dtype=np.float32)

@@ -74,7 +74,8 @@ class TextEncoder(_Encoder):
 class EntityEncoder(_Encoder):
     """The text as read for one entity: the upper layers know where it is mentioned.
 
-    The lower layers run once for all entities of a procedure; frozen, once in a run.
+    The lower layers run once for all entities of a procedure, or for each where its name stands in
+    front of the text; frozen, once in a run.
     """
 
     def __init__(
@@ -85,13 +86,16 @@ class EntityEncoder(_Encoder):
         dropout: float,
         n_shared_layers: int,
         n_frozen_layers: int,
+        has_marks: bool = True,
     ) -> None:
         super().__init__(transformer, token_width=token_width, dropout=dropout, is_frozen=False)
         self.n_shared = n_shared_layers
         freeze_layers(transformer, n_frozen_layers)
         if n_frozen_layers and n_frozen_layers == n_shared_layers:
             self.frozen = FrozenRows(transformer, n_layers=n_shared_layers)
-        self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
+        self.marker: nn.Parameter | None = None
+        if has_marks:
+            self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
 
     def forward(self, pieces: Tensor, mask: Tensor, owner: Tensor, mentions: Tensor) -> Tensor:
         """Encode (procedures, pieces) to (batch, pieces, width).
@@ -102,7 +106,9 @@ class EntityEncoder(_Encoder):
             shared = self.frozen.get(pieces, mask)[:, 0]
         else:
             shared = run_layers(self.transformer, pieces, mask, stop=self.n_shared)
-        hidden = look_up(shared, owner) + mentions.unsqueeze(-1) * self.marker
+        hidden = look_up(shared, owner)
+        if self.marker is not None:
+            hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
         hidden = run_layers(self.transformer, hidden, own_mask, start=self.n_shared)
         states: Tensor = self.dropout(self.read_tokens(hidden, own_mask))
@@ -115,6 +121,37 @@ class TripleEncoder(_Encoder):
     def forward(self, pieces: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
         """Encode (distinct triples, pieces) to (distinct triples, width)."""
         states = self.read(pieces, input_mask)
+        means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
+        return means
+
+
+class SharedTripleEncoder(nn.Module):
+    """Triples read by the frozen lower layers of a text encoder, and a BiLSTM of their own."""
+
+    def __init__(
+        self, transformer: nn.Module, *, n_layers: int, token_width: int, dropout: float
+    ) -> None:
+        super().__init__()
+        if not n_layers:
+            raise KoalaError(
+                'knowledge.encoder = "shared" reads the frozen layers of the text encoder: '
+                "set encoder.n_frozen_layers to 1 or more."
+            )
+        # The layers belong to the text encoder: no part of this one.
+        self._lower = (transformer, n_layers)
+        self.frozen: FrozenRows | None = FrozenRows(transformer, n_layers=n_layers)
+        self.lstm = SequenceLSTM(input_width=_width_of(transformer), width=token_width)
+        self.dropout = nn.Dropout(dropout)
+        self.width = self.lstm.width
+
+    def forward(self, pieces: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
+        """Encode (distinct triples, pieces) to (distinct triples, width)."""
+        if self.frozen is not None:
+            hidden = self.frozen.get(pieces, input_mask)[:, 0]
+        else:
+            transformer, n_layers = self._lower
+            hidden = run_layers(transformer, pieces, input_mask, stop=n_layers)
+        states = self.lstm(self.dropout(hidden), input_mask.sum(1))
         means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
         return means
 

@@ -11,14 +11,23 @@ from koala.decoding import Output
 from koala.encoders.weights import find_weights
 from koala.errors import FileError
 from koala.model.crf import CRF
-from koala.model.encoder import EntityEncoder, TextEncoder, TripleEncoder, load_transformer
+from koala.model.encoder import (
+    EntityEncoder,
+    SharedTripleEncoder,
+    TextEncoder,
+    TripleEncoder,
+    load_transformer,
+)
 from koala.model.location import LocationPredictor, LocationScorer
 from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
 from koala.model.pooling import look_up
 from koala.model.reading import Reading, join_mentions, join_steps, read_text
 from koala.model.state_tracker import StateTracker
-from koala.settings import EncoderSettings, KnowledgeSettings, Settings
+from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
+
+_TRIPLE_WIDTH = 64
+"""Width of each direction of the BiLSTM over triples that shared layers read."""
 
 
 class KoalaModel(nn.Module):
@@ -37,8 +46,15 @@ class KoalaModel(nn.Module):
         super().__init__()
         encoder, knowledge, decoder = settings.encoder, settings.knowledge, settings.decoder
         self.text_encoder = _build_text_encoder(encoder, text_transformer)
-        self.triple_encoder: TripleEncoder | None = None
-        if triple_transformer is not None:
+        self.triple_encoder: TripleEncoder | SharedTripleEncoder | None = None
+        if knowledge.is_used and knowledge.encoder == SHARED:
+            self.triple_encoder = SharedTripleEncoder(
+                text_transformer,
+                n_layers=encoder.n_frozen_layers,
+                token_width=_TRIPLE_WIDTH,
+                dropout=encoder.dropout,
+            )
+        elif triple_transformer is not None:
             self.triple_encoder = TripleEncoder(
                 triple_transformer,
                 token_width=encoder.token_width,
@@ -154,7 +170,7 @@ class KoalaModel(nn.Module):
 def _build_text_encoder(
     settings: EncoderSettings, transformer: nn.Module
 ) -> TextEncoder | EntityEncoder:
-    if settings.entity != "marked":
+    if settings.entity == "none" or (settings.entity == "prefix" and not settings.n_shared_layers):
         return TextEncoder(
             transformer,
             token_width=settings.token_width,
@@ -168,6 +184,7 @@ def _build_text_encoder(
         dropout=settings.dropout,
         n_shared_layers=settings.n_shared_layers,
         n_frozen_layers=settings.n_frozen_layers,
+        has_marks=settings.has_marks,
     )
 
 
@@ -175,8 +192,8 @@ def build_model(settings: Settings) -> KoalaModel:
     """Build a model with public weights, or those of a language-model stage where named."""
     text = load_transformer(_weights_of(settings.encoder.name, settings.encoder.weights))
     triple = None
-    if settings.knowledge.is_used:
-        knowledge = settings.knowledge
+    knowledge = settings.knowledge
+    if knowledge.is_used and knowledge.encoder != SHARED:
         triple = load_transformer(_weights_of(knowledge.encoder, knowledge.weights))
     return KoalaModel(settings, text_transformer=text, triple_transformer=triple)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.batch import TAGS, Batcher, Item
+from koala.batch import TAGS, Item
 from koala.decoding import Output
 from koala.decoding.tags import find_tag_marginals
 from koala.grid import Grid
-from koala.prediction import Network, name_places, run_network
+from koala.prediction import Scored, Scorer, name_places, score_items
 from koala.states import ABSENT
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
@@ -25,14 +25,23 @@ class Calibration:
     place_temperature: float
 
 
-def find_temperatures(network: Network, batcher: Batcher, items: Sequence[Item]) -> Calibration:
+def find_temperatures(scorer: Scorer, items: Sequence[Item]) -> Calibration:
     """Find the temperatures under which gold tags and places are the most probable."""
-    found = [(i, output, n) for i, output, n in run_network(network, batcher, items) if i.gold]
-    tag = _search(lambda t: float(np.mean(np.concatenate([_tag_nll(*one, t) for one in found]))))
-    place = _search(
-        lambda t: float(np.mean(np.concatenate([_place_nll(*one, t) for one in found])))
-    )
+    found = list(score_items(scorer, items))
+    tag = _search(lambda t: measure_surprise(found, tags=t)[0])
+    place = _search(lambda t: measure_surprise(found, places=t)[1])
     return Calibration(tag, place)
+
+
+def measure_surprise(
+    scored: Sequence[Scored], *, tags: float = 1.0, places: float = 1.0
+) -> tuple[float, float]:
+    """Give the mean −log p of gold tags and of gold places under temperatures."""
+    known = [one for one in scored if one[0].gold]
+    return (
+        float(np.mean(np.concatenate([_tag_nll(*one, tags) for one in known]))),
+        float(np.mean(np.concatenate([_place_nll(*one, places) for one in known]))),
+    )
 
 
 def _search(loss: Callable[[float], float]) -> float:

@@ -17,9 +17,10 @@ from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, score
 from koala.files import write_text
 from koala.model.koala import build_model
-from koala.prediction import predict_grids
-from koala.settings import Settings
+from koala.prediction import Reader, decode_grids, score_items
+from koala.settings import SHARED, Settings
 from koala.training.averaging import WeightAverage
+from koala.training.calibration import measure_surprise
 from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
 from koala.training.data import TrainingData
 from koala.training.loss import compute_losses
@@ -45,6 +46,9 @@ class Epoch:
     f1: float
     seconds: float
     evaluation_seconds: float
+    dev_tags: float | None = None
+    """−log p of the gold tags of dev: 43 procedures say more in this than in F1."""
+    dev_places: float | None = None
 
 
 class Training:
@@ -63,6 +67,7 @@ class Training:
         averaging = settings.training.averaging
         self.average = WeightAverage(self.model, averaging) if averaging else None
         self.batcher = build_batcher(settings)
+        self.scorer = Reader(self.model.predict, self.batcher)
         self.progress = Progress()
 
     def resume(self) -> None:
@@ -98,7 +103,7 @@ class Training:
         losses = self._learn(epoch, batches, show_batches)
         trained = time.perf_counter()
         with self.averaged():
-            scores = self.score_dev()
+            scores, (dev_tags, dev_places) = self.score_dev()
         overall = scores.overall
         return Epoch(
             epoch,
@@ -108,6 +113,8 @@ class Training:
             f1=overall.f1,
             seconds=trained - start,
             evaluation_seconds=time.perf_counter() - trained,
+            dev_tags=dev_tags,
+            dev_places=dev_places,
         )
 
     def _learn(
@@ -139,11 +146,11 @@ class Training:
         """Put the average of the weights in use, where there is one."""
         return nullcontext() if self.average is None else self.average.in_use()
 
-    def score_dev(self) -> DocumentScores:
-        """Score the model as it is on dev."""
-        decoder = self.settings.decoder
-        grids = predict_grids(self.model.predict, self.batcher, self.data.dev, settings=decoder)
-        return score(grids, self.data.dev_gold)
+    def score_dev(self) -> tuple[DocumentScores, tuple[float, float]]:
+        """Score the model as it is on dev; and how much gold tags and places surprise it."""
+        scored = list(score_items(self.scorer, self.data.dev))
+        grids = decode_grids(self.data.dev, scored, settings=self.settings.decoder)
+        return score(grids, self.data.dev_gold), measure_surprise(scored)
 
     def _keep(self, line: Epoch) -> None:
         is_best = line.f1 > self.progress.best_f1
@@ -185,8 +192,8 @@ def build_batcher(settings: Settings) -> Batcher:
     knowledge = settings.knowledge
     return Batcher(
         find_weights(settings.encoder.name),
-        triple_tokenizer=find_weights(knowledge.encoder),
-        has_prefix=settings.encoder.entity == "prefix",
+        triple_tokenizer=None if knowledge.encoder == SHARED else find_weights(knowledge.encoder),
+        has_prefix=settings.encoder.has_prefix,
     )
 
 
@@ -195,5 +202,6 @@ def _describe(line: Epoch, progress: Progress) -> str:
         f"epoch {line.epoch:2}  loss {line.loss:.3f} (state {line.state_loss:.3f}, "
         f"location {line.location_loss:.3f}, attention {line.attention_loss:.3f})  "
         f"dev P {line.precision:.3f} R {line.recall:.3f} F1 {line.f1:.3f}"
+        f"  surprise {line.dev_tags or 0:.3f} {line.dev_places or 0:.3f}"
         f"{' *' if progress.best_epoch == line.epoch else ''}  {line.seconds:.0f} s"
     )

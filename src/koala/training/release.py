@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from koala.encoders.pieces import load_tokenizer
 from koala.encoders.weights import find_weights
 from koala.evaluation import score_document
-from koala.prediction import predict_grids
+from koala.prediction import Reader, predict_grids
 from koala.runtime.files import TOKENIZER, Card, read_card, write_card
 from koala.runtime.network import OnnxNetwork
 from koala.training.calibration import find_temperatures, measure_calibration
@@ -31,14 +31,12 @@ def release(checkpoint: Path, source: DataSource, folder: Path, name: str) -> Ca
     )
     export_network(model, batcher, data.dev[:8], folder, Card(name, settings.to_toml()))
     _copy_tokenizer(settings.encoder.name, folder)
-    network = OnnxNetwork(folder)
-    calibration = find_temperatures(network, batcher, data.dev)
+    scorer = Reader(OnnxNetwork(folder), batcher)
+    calibration = find_temperatures(scorer, data.dev)
     temperatures = (calibration.tag_temperature, calibration.place_temperature)
     errors = []
     for each in ((1.0, 1.0), temperatures):
-        grids = predict_grids(
-            network, batcher, data.dev, settings=settings.decoder, temperatures=each
-        )
+        grids = predict_grids(scorer, data.dev, settings=settings.decoder, temperatures=each)
         errors.append(measure_calibration(grids, data.dev_gold))
     document = score_document({grid.id: grid for grid in grids}, data.dev_gold)
     scores = {

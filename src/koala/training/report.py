@@ -42,9 +42,7 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     """Predict dev with the best epoch, score it, and write all of it beside the weights."""
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
-    grids = predict_grids(
-        training.model.predict, training.batcher, data.dev, settings=settings.decoder
-    )
+    grids = predict_grids(training.scorer, data.dev, settings=settings.decoder)
     by_id = {grid.id: grid for grid in grids}
     document = score_document(by_id, data.dev_gold)
     sentence = score_sentence(by_id, data.dev_gold, labels)
