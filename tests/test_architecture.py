@@ -26,22 +26,27 @@ ROOMS = {
     "knowledge": CORE | {"encoders"},
     "batch": CORE | {"encoders", "knowledge"},
     "decoding": {"errors", "states", "grid"},
-    "prediction": CORE | {"batch", "decoding", "knowledge", "settings"},
+    "explanation": {"grid", "states"},
+    "prediction": CORE | {"batch", "decoding", "explanation", "knowledge", "settings"},
+    "participants": CORE | {"encoders"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE
     | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"}
     | {"display", "prediction", "runtime"},
-    "tracker": CORE | {"batch", "knowledge", "prediction", "runtime", "settings"},
+    "tracker": CORE
+    | {"batch", "explanation", "knowledge", "participants", "prediction", "runtime", "settings"},
     "runtime": {"errors", "files", "batch", "decoding", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},
-    "display": {"errors", "document", "states", "grid"},
+    "display": {"errors", "document", "states", "grid", "explanation"},
+    # Examples written by us, as texts and as grids.
     "examples": {"grid"},
     "cli": CORE
     | {
         "batch",
         "corpora",
         "evaluation",
+        "explanation",
         "display",
         "examples",
         "encoders",
@@ -52,8 +57,10 @@ ROOMS = {
         "settings",
         "tracker",
         "training",
+        "web",
         "wikipedia",
     },
+    "web": CORE | {"display", "examples", "explanation", "runtime", "tracker"},
     "__main__": {"cli"},
 }
 MAY_IMPORT_TORCH = {"model", "pretraining", "training"}

@@ -12,12 +12,15 @@ from koala.decoding import (
     find_probabilities,
 )
 from koala.document import Procedure
+from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
 from koala.knowledge.retrieval import Triples, retrieve_triples
 from koala.settings import DecoderSettings, KnowledgeSettings
-from koala.states import UNKNOWN
+from koala.states import UNKNOWN, Action, Tag, actions_from_tags
 
 _DEFAULT = DecoderSettings()
+_N_PLACES = 5
+"""Places that a reason names."""
 
 Network = Callable[[Batch], Output]
 Scorer = Callable[[Sequence[Item]], Output]
@@ -121,6 +124,73 @@ def decode_grids(
         own = tuple(rows[id(procedure), index] for index in range(len(procedure.entities)))
         grids.append(Grid(procedure.id, texts, own))
     return grids
+
+
+def predict_explanations(
+    scorer: Scorer,
+    items: Sequence[Item],
+    *,
+    settings: DecoderSettings = _DEFAULT,
+    temperatures: tuple[float, float] = (1.0, 1.0),
+    progress: Progress = lambda _done, _total: None,
+) -> list[Explanation]:
+    """Predict grids with a reason for every cell."""
+    scored = list(score_items(scorer, items))
+    grids = decode_grids(
+        items, scored, settings=settings, temperatures=temperatures, progress=progress
+    )
+    reasons = {
+        (id(item.procedure), item.entity): find_reasons(item, output.cool(*temperatures), index)
+        for item, output, index in scored
+    }
+    procedures = {id(item.procedure): item.procedure for item in items}.values()
+    return [
+        Explanation(grid, tuple(reasons[id(p), number] for number in range(len(p.entities))))
+        for grid, p in zip(grids, procedures, strict=True)
+    ]
+
+
+def find_reasons(item: Item, output: Output, index: int) -> tuple[Reason, ...]:
+    """Say of each step of an entity what the network thinks and what it has read."""
+    probabilities = find_probabilities(output, index, name_places(item))
+    mentions = _find_offsets(item)
+    reasons = []
+    for step, tags in enumerate(probabilities.tags):
+        actions = dict.fromkeys(Action, 0.0)
+        for tag, action in zip(Tag, actions_from_tags(tuple(Tag)), strict=True):
+            actions[action] += tags[tag.value]
+        places = sorted(probabilities.places[step + 1].items(), key=lambda pair: -pair[1])
+        reasons.append(
+            Reason(
+                actions=actions,
+                exists=sum(tags[tag.value] for tag in (Tag.C, Tag.E, Tag.M)),
+                places=dict(places[:_N_PLACES]),
+                mentions=mentions[step],
+                evidence=_find_evidence(item, output, index, step),
+            )
+        )
+    return tuple(reasons)
+
+
+def _find_offsets(item: Item) -> list[tuple[tuple[int, int], ...]]:
+    """Give the offsets of the entity's mentions in the text of each step."""
+    procedure = item.procedure
+    found: list[list[tuple[int, int]]] = [[] for _ in procedure.steps]
+    for span in procedure.entities[item.entity].mentions:
+        words = procedure.steps[span.step].words
+        found[span.step].append((words[span.start].start, words[span.end - 1].end))
+    return [tuple(each) for each in found]
+
+
+def _find_evidence(item: Item, output: Output, index: int, step: int) -> tuple[Evidence, ...]:
+    if output.attention is None or not item.triples:
+        return ()
+    weights = output.attention[index, step, : len(item.triples)].tolist()
+    pairs = sorted(zip(item.triples, weights, strict=True), key=lambda pair: -pair[1])
+    return tuple(
+        Evidence(triple.head, triple.relation, triple.tail, triple.sentence, weight)
+        for triple, weight in pairs
+    )
 
 
 def predict_probabilities(

@@ -8,12 +8,14 @@ from statistics import fmean
 from koala.batch import Batcher, Item, build_items
 from koala.document import Procedure, annotate
 from koala.errors import KoalaError
+from koala.explanation import Explanation
 from koala.grid import Grid
 from koala.prediction import (
     Ensemble,
     Reader,
     Scorer,
     find_triples,
+    predict_explanations,
     predict_grids,
     predict_probabilities,
 )
@@ -38,12 +40,7 @@ class Tracker:
         self, text: str | Sequence[str], entities: Sequence[str], *, id: str = "text"
     ) -> Grid:
         """Track entities through a text, or through steps that are split already."""
-        lines = text if isinstance(text, str) else "\n".join(" ".join(t.split()) for t in text)
-        if not lines.strip():
-            raise KoalaError("The text is empty.")
-        if not entities:
-            raise KoalaError("No entities to track; name one or more.")
-        return self.track_all([Procedure.from_text(lines, entities, id=id)])[0]
+        return self.track_all([_build_procedure(text, entities, id)])[0]
 
     def track_all(
         self,
@@ -63,6 +60,33 @@ class Tracker:
         )
         return [replace(grid, signature=card.signature) for grid in grids]
 
+    def explain(
+        self, text: str | Sequence[str], entities: Sequence[str], *, id: str = "text"
+    ) -> Explanation:
+        """Track as `track` does, with a reason for every cell."""
+        return self.explain_all([_build_procedure(text, entities, id)])[0]
+
+    def explain_all(
+        self,
+        procedures: Sequence[Procedure],
+        *,
+        knowledge_progress: Progress | None = None,
+        progress: Progress = lambda _done, _total: None,
+    ) -> list[Explanation]:
+        """Track the entities of many procedures, with a reason for every cell."""
+        card = self.card
+        explanations = predict_explanations(
+            self.scorer,
+            self._build_items(procedures, knowledge_progress),
+            settings=self.settings.decoder,
+            temperatures=(card.tag_temperature, card.place_temperature),
+            progress=progress,
+        )
+        return [
+            replace(each, grid=replace(each.grid, signature=card.signature))
+            for each in explanations
+        ]
+
     def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
         """Give the probability of every tag and place, an entity a time."""
         card = self.card
@@ -76,6 +100,15 @@ class Tracker:
         annotated = annotate(procedures)
         triples = find_triples(annotated, self._knowledge, progress=progress)
         return build_items(annotated, triples)
+
+
+def _build_procedure(text: str | Sequence[str], entities: Sequence[str], id: str) -> Procedure:
+    lines = text if isinstance(text, str) else "\n".join(" ".join(t.split()) for t in text)
+    if not lines.strip():
+        raise KoalaError("The text is empty.")
+    if not entities:
+        raise KoalaError("No entities to track; name one or more.")
+    return Procedure.from_text(lines, entities, id=id)
 
 
 def load(model: str | Path = DEFAULT, *, has_knowledge: bool = True) -> Tracker:
