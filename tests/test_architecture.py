@@ -26,8 +26,9 @@ ROOMS = {
     "knowledge": CORE | {"encoders"},
     "batch": CORE | {"encoders", "knowledge"},
     "decoding": {"errors", "states", "grid"},
+    "windows": {"errors", "document", "batch", "decoding"},
     "explanation": {"grid", "states"},
-    "prediction": CORE | {"batch", "decoding", "explanation", "knowledge", "settings"},
+    "prediction": CORE | {"batch", "decoding", "explanation", "knowledge", "settings", "windows"},
     "participants": CORE | {"encoders"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE

@@ -154,6 +154,14 @@ class Batcher:
         self._triple_pieces = _Pieces(triple_tokenizer or tokenizer)
         self._has_prefix = has_prefix
 
+    def count_pieces(self, procedure: Procedure) -> list[int]:
+        """Count the word pieces of each step."""
+        counts = [0] * len(procedure.steps)
+        for word in self._pieces.split(procedure).words:
+            if word is not None:
+                counts[word[0]] += 1
+        return counts
+
     def build(self, items: Sequence[Item]) -> Batch:
         """Build the arrays of some entities."""
         if not items:

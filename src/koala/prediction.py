@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from koala.batch import Batch, Batcher, Item, split_items
+from koala.batch import Batch, Batcher, Item, group_items, split_items
 from koala.decoding import (
     Output,
     average_outputs,
@@ -17,6 +17,7 @@ from koala.grid import Grid, Row
 from koala.knowledge.retrieval import Triples, retrieve_triples
 from koala.settings import DecoderSettings, KnowledgeSettings
 from koala.states import UNKNOWN, Action, Tag, actions_from_tags
+from koala.windows import cut_items, join_outputs, split_windows, stack_outputs
 
 _DEFAULT = DecoderSettings()
 _N_PLACES = 5
@@ -32,14 +33,26 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A network with the batcher that splits texts into its pieces."""
+    """A network with the batcher that splits texts into its pieces; long texts in windows."""
 
     network: Network
     batcher: Batcher
+    most_pieces: int = 256
+    """Word pieces that are read at once: what the encoders were made for."""
 
     def __call__(self, items: Sequence[Item]) -> Output:
-        """Score some entities."""
-        return self.network(self.batcher.build(items))
+        """Score some entities, all those of a procedure one after the other."""
+        groups = group_items(items)
+        sizes = [self.batcher.count_pieces(group[0].procedure) for group in groups]
+        if all(sum(size) <= self.most_pieces for size in sizes):
+            return self.network(self.batcher.build(items))
+        pairs = zip(groups, sizes, strict=True)
+        return stack_outputs([self._read_long(group, size) for group, size in pairs])
+
+    def _read_long(self, items: Sequence[Item], sizes: Sequence[int]) -> Output:
+        windows = split_windows(sizes, self.most_pieces)
+        outputs = [self.network(self.batcher.build(cut_items(items, w))) for w in windows]
+        return join_outputs(items, windows, outputs)
 
 
 @dataclass(frozen=True, slots=True)
