@@ -131,6 +131,10 @@ class TrainingSettings:
     """Share of the old in a running average of the weights, which is what is scored and kept."""
     adds_gold_places: bool = True
     """Gold places that are no candidates become candidates in training (published code)."""
+    extra: str = ""
+    """Grids of other texts to learn from as well, which another tracker has made: JSON lines."""
+    extra_share: float = 1.0
+    """Entities of those in an epoch, by chance, as a share of the corpus's own."""
     clip: float = 1.0
     patience: int = 6
     """Epochs without a better dev F1 after which training stops."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 from koala.batch import Batcher, Item, build_items
-from koala.document import Procedure, annotate
+from koala.document import Entity, Procedure, annotate, build_entity
 from koala.errors import KoalaError
 from koala.explanation import Explanation
 from koala.grid import Grid
@@ -22,6 +22,7 @@ from koala.prediction import (
 from koala.runtime.files import TOKENIZER, Card
 from koala.runtime.models import DEFAULT, find_model
 from koala.runtime.network import OnnxNetwork
+from koala.text import stem_content
 
 Progress = Callable[[int, int], None]
 
@@ -37,10 +38,18 @@ class Tracker:
         self._knowledge = replace(knowledge, is_used=knowledge.is_used and has_knowledge)
 
     def track(
-        self, text: str | Sequence[str], entities: Sequence[str], *, id: str = "text"
+        self,
+        text: str | Sequence[str],
+        entities: Sequence[str] | None = None,
+        *,
+        find: bool = False,
+        id: str = "text",
     ) -> Grid:
-        """Track entities through a text, or through steps that are split already."""
-        return self.track_all([_build_procedure(text, entities, id)])[0]
+        """Track entities through a text, or through steps that are split already.
+
+        Without entities those worth tracking are found; with `find` they are added to the named.
+        """
+        return self.track_all([_build_procedure(text, entities, find=find, id=id)])[0]
 
     def track_all(
         self,
@@ -61,10 +70,15 @@ class Tracker:
         return [replace(grid, signature=card.signature) for grid in grids]
 
     def explain(
-        self, text: str | Sequence[str], entities: Sequence[str], *, id: str = "text"
+        self,
+        text: str | Sequence[str],
+        entities: Sequence[str] | None = None,
+        *,
+        find: bool = False,
+        id: str = "text",
     ) -> Explanation:
         """Track as `track` does, with a reason for every cell."""
-        return self.explain_all([_build_procedure(text, entities, id)])[0]
+        return self.explain_all([_build_procedure(text, entities, find=find, id=id)])[0]
 
     def explain_all(
         self,
@@ -102,13 +116,36 @@ class Tracker:
         return build_items(annotated, triples)
 
 
-def _build_procedure(text: str | Sequence[str], entities: Sequence[str], id: str) -> Procedure:
+def _build_procedure(
+    text: str | Sequence[str], entities: Sequence[str] | None, *, find: bool, id: str
+) -> Procedure:
     lines = text if isinstance(text, str) else "\n".join(" ".join(t.split()) for t in text)
     if not lines.strip():
         raise KoalaError("The text is empty.")
-    if not entities:
+    procedure = Procedure.from_text(lines, entities or (), id=id)
+    if entities is None or find:
+        procedure = add_participants([procedure])[0]
+    if not procedure.entities:
         raise KoalaError("No entities to track; name one or more.")
-    return Procedure.from_text(lines, entities, id=id)
+    return procedure
+
+
+def add_participants(procedures: Sequence[Procedure]) -> list[Procedure]:
+    """Add the entities worth tracking to those that are named already; the named come first."""
+    from koala.participants import find_participants
+
+    found = find_participants(procedures)
+    return [
+        replace(procedure, entities=(*procedure.entities, *_choose_new(procedure.entities, names)))
+        for procedure, names in zip(procedures, found, strict=True)
+    ]
+
+
+def _choose_new(known: Sequence[Entity], names: Sequence[str]) -> list[Entity]:
+    """Build entities of names that no known one has as an alias."""
+    taken = {stem_content(alias) for entity in known for alias in entity.aliases}
+    new = [build_entity(name) for name in names]
+    return [e for e in new if not taken & {stem_content(alias) for alias in e.aliases}]
 
 
 def load(model: str | Path = DEFAULT, *, has_knowledge: bool = True) -> Tracker:

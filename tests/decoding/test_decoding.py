@@ -1,11 +1,12 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from koala.decoding import Output, decode_row, find_probabilities
+from koala.decoding import Output, average_outputs, decode_row, find_probabilities
 from koala.decoding.joint import decode_life
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals, repair_tags
 from koala.states import (
@@ -152,3 +153,30 @@ def test_with_one_place_nothing_moves():
     output = build_output(0, 5, n_candidates=1)
     life = decode_life(output, 0)
     assert Tag.M not in life.tags
+
+
+@given(st.integers(0, 1000), st.integers(1, 4))
+def test_an_average_scores_each_sequence_as_the_members_do_on_average(seed, n_steps):
+    members = [build_output(seed + number, n_steps) for number in range(3)]
+    average = enumerate_scores(average_outputs(members), n_steps, only_legal=True)
+    each = [enumerate_scores(member, n_steps, only_legal=True) for member in members]
+    for tags, score in average.items():
+        assert score == pytest.approx(np.mean([scores[tags] for scores in each]), abs=1e-4)
+
+
+def test_places_are_averaged_as_log_probabilities():
+    """Scores of places have no zero of their own: a member that lifts all of them says the same."""
+    one, other = build_output(0, 3), build_output(1, 3)
+    shifted = replace(other, places=other.places + np.float32(50))
+    found = average_outputs([one, shifted]).place_scores(0)
+    expected = average_outputs([one, other]).place_scores(0)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_the_average_of_equals_is_the_same_and_padding_stays_impossible():
+    one = build_output(0, 3)
+    one.places[:, :, 3] = np.finfo(np.float32).min
+    average = average_outputs([one, one])
+    np.testing.assert_allclose(average.tags, one.tags, atol=1e-6)
+    assert np.isfinite(average.cool(2.0, 2.0).places).all()
+    assert (average.places[:, :, 3] < -1e20).all()

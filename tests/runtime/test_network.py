@@ -10,11 +10,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from koala.errors import FileError, KoalaError  # noqa: E402
+from koala.errors import FileError  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.prediction import Reader, predict_grids  # noqa: E402
 from koala.runtime.files import Card  # noqa: E402
 from koala.runtime.network import OnnxNetwork  # noqa: E402
+from koala.settings import SHARED  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.export import export_network  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
@@ -22,7 +23,23 @@ from koala.training.loop import build_batcher  # noqa: E402
 from .. import tiny  # noqa: E402
 
 KINDS = {
-    "the paper's": ({}, {"places": "scorer"}, True),
+    "the paper's": ({}, {}, True),
+    "the paper's, with a scorer": ({}, {"places": "scorer"}, True),
+    "all layers mixed below marks": (
+        {"entity": "marked", "n_shared_layers": 2, "n_frozen_layers": 2, "layers": "mixture"},
+        {"reads": "steps"},
+        False,
+    ),
+    "name and marks": (
+        {"entity": "both", "n_shared_layers": 1, "n_frozen_layers": 1, "token_width": 0},
+        {"reads": "steps", "places": "scorer"},
+        False,
+    ),
+    "shared layers read triples": (
+        {"entity": "marked", "n_shared_layers": 1, "n_frozen_layers": 1, "token_width": 0},
+        {"reads": "steps", "places": "scorer"},
+        "shared",
+    ),
     "marked": (
         {"entity": "marked", "n_shared_layers": 1, "n_frozen_layers": 1, "token_width": 0},
         {"reads": "steps", "places": "scorer", "has_legal_crf": True},
@@ -54,8 +71,10 @@ def exported(request, base, tmp_path_factory):
         base,
         encoder=replace(base.encoder, **encoder),
         decoder=replace(base.decoder, **decoder),
-        knowledge=replace(base.knowledge, is_used=is_used),
+        knowledge=replace(base.knowledge, is_used=bool(is_used)),
     )
+    if is_used == SHARED:
+        settings = replace(settings, knowledge=replace(settings.knowledge, encoder=SHARED))
     items = build_training_data(tiny.build_corpus(), settings.knowledge).dev
     torch.manual_seed(0)
     model, batcher = build_model(settings), build_batcher(settings)
@@ -118,11 +137,3 @@ def test_what_is_no_network_is_refused(tmp_path, exported):
     (tmp_path / "network.onnx").write_bytes(b"nonsense")
     with pytest.raises(FileError, match="cannot be opened"):
         OnnxNetwork(tmp_path)
-
-
-def test_what_cannot_be_a_graph_is_refused(base, tmp_path):
-    items = build_training_data(tiny.build_corpus(), base.knowledge).dev
-    card = Card("tiny", base.to_toml())
-    with pytest.raises(KoalaError, match="scorer"):
-        export_network(build_model(base), build_batcher(base), items, tmp_path / "x", card)
-    assert not (tmp_path / "x").exists()

@@ -87,12 +87,21 @@ class EntityEncoder(_Encoder):
         n_shared_layers: int,
         n_frozen_layers: int,
         has_marks: bool = True,
+        layers: Layers = "last",
     ) -> None:
-        super().__init__(transformer, token_width=token_width, dropout=dropout, is_frozen=False)
+        super().__init__(
+            transformer, token_width=token_width, dropout=dropout, is_frozen=False, layers=layers
+        )
         self.n_shared = n_shared_layers
+        if layers == "mixture" and n_shared_layers != _depth_of(transformer) - 1:
+            raise KoalaError(
+                'encoder.layers = "mixture" reads all layers, so all must be shared: '
+                f"set encoder.n_shared_layers to {_depth_of(transformer) - 1}."
+            )
         freeze_layers(transformer, n_frozen_layers)
         if n_frozen_layers and n_frozen_layers == n_shared_layers:
-            self.frozen = FrozenRows(transformer, n_layers=n_shared_layers)
+            n_layers = n_shared_layers if layers == "last" else None
+            self.frozen = FrozenRows(transformer, layers, n_layers=n_layers)
         self.marker: nn.Parameter | None = None
         if has_marks:
             self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
@@ -102,17 +111,23 @@ class EntityEncoder(_Encoder):
 
         Shapes: owner (batch,) the procedure of each entity, mentions (batch, pieces).
         """
-        if self.frozen is not None:
-            shared = self.frozen.get(pieces, mask)[:, 0]
-        else:
-            shared = run_layers(self.transformer, pieces, mask, stop=self.n_shared)
-        hidden = look_up(shared, owner)
+        hidden = look_up(self._read_shared(pieces, mask), owner)
         if self.marker is not None:
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
         hidden = run_layers(self.transformer, hidden, own_mask, start=self.n_shared)
         states: Tensor = self.dropout(self.read_tokens(hidden, own_mask))
         return states
+
+    def _read_shared(self, pieces: Tensor, mask: Tensor) -> Tensor:
+        """Give (procedures, pieces, hidden) of the lower layers, or all of them mixed."""
+        if self.frozen is not None:
+            layers = self.frozen.get(pieces, mask)
+        elif self.mixture is not None:
+            layers = run_transformer(self.transformer, pieces, mask, self.layers)
+        else:
+            return run_layers(self.transformer, pieces, mask, stop=self.n_shared)
+        return layers[:, 0] if self.mixture is None else self.mixture(layers)
 
 
 class TripleEncoder(_Encoder):

@@ -185,6 +185,7 @@ def _build_text_encoder(
         n_shared_layers=settings.n_shared_layers,
         n_frozen_layers=settings.n_frozen_layers,
         has_marks=settings.has_marks,
+        layers=settings.layers,
     )
 
 

@@ -72,10 +72,12 @@ class LocationPredictor(nn.Module):
         entity_rows = look_up(entity.flatten(0, 1), owner * steps + step)
         place = (owner * n_candidates + candidate) * steps + step
         named = torch.cat([entity_rows, look_up(candidates.flatten(0, 2), place)], dim=-1)
-        index = torch.arange(len(base), device=entity.device).view(batch, 1, steps + 1)
+        # Sizes by shape, not len(): those the exporter can follow.
+        n_base = base.shape[0]
+        index = torch.arange(n_base, device=entity.device).view(batch, 1, steps + 1)
         index = index.repeat(1, n_candidates, 1)
-        index[owner, candidate, step + 1] = len(base) + torch.arange(
-            len(named), device=entity.device
+        index[owner, candidate, step + 1] = n_base + torch.arange(
+            named.shape[0], device=entity.device
         )
         return torch.cat([base, named]), torch.cat([owner_of_base, owner]), index
 

@@ -36,12 +36,16 @@ class SequenceLSTM(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Read (batch, positions, input_width), give (batch, positions, 2 · width)."""
-        packed = pack_padded_sequence(
-            inputs, lengths.cpu().clamp(min=1), batch_first=True, enforce_sorted=False
-        )
-        output, _ = self.lstm(packed)
-        padded, _ = pad_packed_sequence(output, batch_first=True, total_length=inputs.shape[1])
-        return padded
+        return _run_packed(self.lstm, inputs, lengths)
+
+
+def _run_packed(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
+    packed = pack_padded_sequence(
+        inputs, lengths.cpu().clamp(min=1), batch_first=True, enforce_sorted=False
+    )
+    output, _ = lstm(packed)
+    padded, _ = pad_packed_sequence(output, batch_first=True, total_length=inputs.shape[1])
+    return padded
 
 
 class SharedInputLSTM(nn.Module):
@@ -62,6 +66,9 @@ class SharedInputLSTM(nn.Module):
 
         Gives (sequences, positions, 2 · width); what is past a sequence's length is zero.
         """
+        if torch.onnx.is_in_onnx_export():
+            # A loop over positions is no graph; this is the same with more multiplications.
+            return _run_packed(self.lstm, look_up(rows, index), lengths)
         positions = torch.arange(index.shape[1], device=index.device)
         # (sequences, positions)
         mask = positions < lengths.unsqueeze(1)

@@ -23,6 +23,8 @@ class TrainingData:
     train: tuple[Item, ...]
     dev: tuple[Item, ...]
     dev_gold: dict[str, Grid]
+    extra: tuple[Item, ...] = ()
+    """Items whose gold another tracker has made."""
 
 
 def build_training_data(
@@ -30,13 +32,14 @@ def build_training_data(
     settings: KnowledgeSettings,
     *,
     adds_gold_places: bool = True,
+    extra: Sequence[Example] = (),
     progress: Progress | None = None,
 ) -> TrainingData:
     """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
     train, dev = corpus.splits["train"], corpus.splits["dev"]
-    procedures = annotate([example.procedure for example in (*train, *dev)])
+    procedures = annotate([example.procedure for example in (*train, *dev, *extra)])
     triples = find_triples(procedures, settings, progress=progress)
-    n = len(train)
+    n, end = len(train), len(train) + len(dev)
     verbs = count_verbs(
         (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
     )
@@ -46,8 +49,9 @@ def build_training_data(
     ]
     return TrainingData(
         train=_add_gold(with_gold, train, triples[:n], verbs),
-        dev=_add_gold(procedures[n:], dev, triples[n:], verbs),
+        dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs),
         dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
+        extra=_add_gold(procedures[end:], extra, triples[end:], verbs),
     )
 
 

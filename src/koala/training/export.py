@@ -14,9 +14,7 @@ from torch import Tensor, nn
 
 import koala
 from koala.batch import Batch, Batcher, Item
-from koala.errors import KoalaError
 from koala.model.koala import KoalaModel
-from koala.model.location import LocationPredictor
 from koala.runtime.files import NETWORK, OUTPUTS, Card, write_card
 
 Floats = NDArray[np.float32]
@@ -68,11 +66,6 @@ def export_network(
 
     The model's own weights are rounded, too: from then on both say the same.
     """
-    if isinstance(model.locations, LocationPredictor):
-        raise KoalaError(
-            'Networks with decoder.places = "sequences" run on torch alone: their loop over '
-            'positions is no graph. Train with decoder.places = "scorer" to export.'
-        )
     folder.mkdir(parents=True, exist_ok=True)
     model.eval()
     model.forget()

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from koala.batch import Batcher, Item, build_gold, split_items
+from koala.batch import Batcher, Item, build_gold, group_items, split_items
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, score
@@ -99,7 +100,8 @@ class Training:
         seed = self.settings.training.seed * 1000 + epoch
         torch.manual_seed(seed)
         start = time.perf_counter()
-        batches = split_items(self.data.train, self.settings.training.batch, seed=seed)
+        items = [*self.data.train, *self._draw_extra(seed)]
+        batches = split_items(items, self.settings.training.batch, seed=seed)
         losses = self._learn(epoch, batches, show_batches)
         trained = time.perf_counter()
         with self.averaged():
@@ -116,6 +118,18 @@ class Training:
             dev_tags=dev_tags,
             dev_places=dev_places,
         )
+
+    def _draw_extra(self, seed: int) -> list[Item]:
+        """Draw other texts for an epoch."""
+        groups = group_items(self.data.extra)
+        random.Random(seed).shuffle(groups)
+        drawn: list[Item] = []
+        wanted = self.settings.training.extra_share * len(self.data.train)
+        for group in groups:
+            if len(drawn) + len(group) > wanted:
+                break
+            drawn += group
+        return drawn
 
     def _learn(
         self, epoch: int, batches: Sequence[Sequence[Item]], show_batches: ShowBatches

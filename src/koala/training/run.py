@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from koala.corpora import Corpus
+from koala.corpora.jsonl import read_examples
 from koala.errors import FileError
 from koala.evaluation.labels import ProcessLabels
 from koala.files import read_text, write_text
@@ -34,10 +35,15 @@ class DataSource:
     def get(self, settings: Settings) -> TrainingData:
         """Give items with the triples and candidates that the settings ask for."""
         knowledge, adds_gold = settings.knowledge, settings.training.adds_gold_places
-        key = (knowledge.is_used, knowledge.n_triples, knowledge.store, adds_gold)
+        extra = settings.training.extra
+        key = (knowledge.is_used, knowledge.n_triples, knowledge.store, adds_gold, extra)
         if key not in self._known:
             self._known[key] = build_training_data(
-                self.corpus, knowledge, adds_gold_places=adds_gold, progress=self._progress
+                self.corpus,
+                knowledge,
+                adds_gold_places=adds_gold,
+                extra=read_examples(extra) if extra else (),
+                progress=self._progress,
             )
         return self._known[key]
 
