@@ -36,7 +36,7 @@ ROOMS = {
     | {"display", "prediction", "runtime"},
     "tracker": CORE
     | {"batch", "explanation", "knowledge", "participants", "prediction", "runtime", "settings"},
-    "runtime": {"errors", "files", "batch", "decoding", "settings"},
+    "runtime": {"errors", "files", "batch", "decoding", "encoders", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},
     "display": {"errors", "document", "states", "grid", "explanation"},

@@ -13,6 +13,7 @@ from koala.errors import KoalaError
 from koala.examples import read_example
 from koala.runtime.files import read_card
 from koala.runtime.models import find_model, list_models
+from koala.tracker import join
 
 TEXT = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
 
@@ -68,6 +69,32 @@ def test_an_entity_that_is_never_mentioned_is_tracked_too(tracker):
 def test_nothing_to_track_is_said(tracker, text, entities, message):
     with pytest.raises(KoalaError, match=message):
         tracker.track(text, entities)
+
+
+def test_a_tracker_joined_with_itself_is_itself(tracker):
+    joined = join([tracker, tracker])
+    grid, alone = joined.track(TEXT, ["water"]), tracker.track(TEXT, ["water"])
+    assert grid["water"].locations == alone["water"].locations
+    assert grid.signature == f"{alone.signature}+{alone.signature}"
+
+
+def test_every_cell_has_a_reason(tracker):
+    explanation = tracker.explain(TEXT, ["water", "sugar"])
+    assert explanation.grid == tracker.track(TEXT, ["water", "sugar"])
+    for row, reasons in zip(explanation.grid.rows, explanation.reasons, strict=True):
+        for cell, reason in zip(row.steps, reasons, strict=True):
+            assert sum(reason.actions.values()) == pytest.approx(1, abs=1e-5)
+            assert list(reason.places.values()) == sorted(reason.places.values(), reverse=True)
+            assert reason.second_action(cell.action) != cell.action
+    (mention,) = explanation.reasons[0][1].mentions
+    assert explanation.grid.steps[1][slice(*mention)] == "water"
+
+
+def test_found_entities_join_the_named_ones(tracker, monkeypatch):
+    monkeypatch.setattr("koala.participants.find_participants", lambda _: [("waters", "the leaf")])
+    assert tracker.track(TEXT).names == ("waters", "the leaf")
+    assert tracker.track(TEXT, ["water"], find=True).names == ("water", "the leaf")
+    assert tracker.track(TEXT, ["water"]).names == ("water",)
 
 
 def test_a_model_has_a_short_and_a_long_name():

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,3 +138,23 @@ def test_what_is_no_network_is_refused(tmp_path, exported):
     (tmp_path / "network.onnx").write_bytes(b"nonsense")
     with pytest.raises(FileError, match="cannot be opened"):
         OnnxNetwork(tmp_path)
+
+
+def test_what_the_public_encoder_has_is_read_from_there(base, tmp_path):
+    settings = replace(
+        base,
+        encoder=replace(base.encoder, is_frozen=True, layers="mixture"),
+        knowledge=replace(base.knowledge, is_used=False),
+    )
+    items = build_training_data(tiny.build_corpus(), settings.knowledge).dev
+    torch.manual_seed(0)
+    model, batcher = build_model(settings), build_batcher(settings)
+    card = Card("tiny", settings.to_toml())
+    public = Path(settings.encoder.name)
+    export_network(model, batcher, items[:2], tmp_path, card, public=public)
+    network = OnnxNetwork(tmp_path)
+    batch = batcher.build(items)
+    np.testing.assert_allclose(network(batch).tags, model.predict(batch).tags, atol=1e-4)
+    # The embeddings alone are 30,522 × 32 numbers; none of them is in the file.
+    assert (tmp_path / "network.onnx").stat().st_size < 30522 * 32 / 3
+    assert "embeddings.word_embeddings.weight" in [name for name, _ in network.card.public.values()]

@@ -54,6 +54,12 @@ def export_cli(
     checkpoint: Annotated[Path, typer.Argument(help="Folder of a run, or a checkpoint.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the network.")],
     name: Annotated[str | None, typer.Option(help="Its name; default: the folder's.")] = None,
+    without_public: Annotated[
+        bool,
+        typer.Option(
+            "--without-public", help="Leave out what is in the public encoder; it is read there."
+        ),
+    ] = False,
     data: Data = None,
 ) -> None:
     """Write a trained tracker as a network that runs without torch; dev sets its temperatures."""
@@ -65,6 +71,12 @@ def export_cli(
             checkpoint / "best.safetensors" if checkpoint.is_dir() else checkpoint
         )
         with open_source(find_corpus(data, settings.corpus)) as source:
-            card = release(checkpoint, source, output, name or output.name)
+            card = release(
+                checkpoint,
+                source,
+                output,
+                name or output.name,
+                leaves_out_public=without_public,
+            )
     tell(f"Wrote {output}.")
     write_json({"signature": card.signature, "scores": card.scores})

@@ -32,6 +32,9 @@ class Card:
     """Scores are divided by these before they become probabilities; found on dev."""
     signature: str = ""
     """Name, and a digest of the graph: what made a grid."""
+    public: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    """Tables of the graph that are not in its file but in the public encoder's: by their name there
+    the name of the weight, and whether it is turned."""
 
     def read_settings(self) -> Settings:
         """Give the settings as values."""

@@ -8,8 +8,25 @@ import onnxruntime
 
 from koala.batch import Batch
 from koala.decoding import Output
+from koala.encoders.weights import WEIGHTS, find_weights
 from koala.errors import FileError
-from koala.runtime.files import NETWORK, OUTPUTS, read_card
+from koala.runtime.files import NETWORK, OUTPUTS, Card, read_card
+
+
+def read_public(card: Card) -> dict[str, onnxruntime.OrtValue]:
+    """Read the tables that a network takes from the weights of its public encoder."""
+    if not card.public:
+        return {}
+    from safetensors import safe_open
+
+    path = find_weights(card.read_settings().encoder.name) / WEIGHTS
+    tables = {}
+    with safe_open(path, framework="np") as file:
+        for name, (weight, is_turned) in card.public.items():
+            table = file.get_tensor(weight).astype(np.float32)
+            ready = np.ascontiguousarray(table.T if is_turned else table)
+            tables[name] = onnxruntime.OrtValue.ortvalue_from_numpy(ready)
+    return tables
 
 
 class OnnxNetwork:
@@ -23,6 +40,9 @@ class OnnxNetwork:
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         if n_threads is not None:
             options.intra_op_num_threads = n_threads
+        # Kept as long as the session: it does not copy them.
+        self._public = read_public(self.card)
+        options.add_external_initializers(list(self._public), list(self._public.values()))
         try:
             self._session = onnxruntime.InferenceSession(
                 str(folder / NETWORK), options, providers=["CPUExecutionProvider"]

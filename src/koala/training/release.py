@@ -19,8 +19,18 @@ from koala.training.loop import build_batcher
 from koala.training.run import DataSource
 
 
-def release(checkpoint: Path, source: DataSource, folder: Path, name: str) -> Card:
-    """Export, then find temperatures and measure on dev what was exported, not what was trained."""
+def release(
+    checkpoint: Path,
+    source: DataSource,
+    folder: Path,
+    name: str,
+    *,
+    leaves_out_public: bool = False,
+) -> Card:
+    """Export, then find temperatures and measure on dev what was exported, not what was trained.
+
+    What is as it was in the public encoder may be left out, to be read from there.
+    """
     model, settings = open_checkpoint(checkpoint)
     batcher = build_batcher(settings)
     data = source.get(settings)
@@ -29,7 +39,9 @@ def release(checkpoint: Path, source: DataSource, folder: Path, name: str) -> Ca
     settings = replace(
         settings, encoder=replace(encoder, weights=None), knowledge=replace(knowledge, weights=None)
     )
-    export_network(model, batcher, data.dev[:8], folder, Card(name, settings.to_toml()))
+    card = Card(name, settings.to_toml())
+    public = find_weights(settings.encoder.name) if leaves_out_public else None
+    export_network(model, batcher, data.dev[:8], folder, card, public=public)
     _copy_tokenizer(settings.encoder.name, folder)
     scorer = Reader(OnnxNetwork(folder), batcher)
     calibration = find_temperatures(scorer, data.dev)
