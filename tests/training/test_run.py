@@ -15,6 +15,7 @@ from koala.training.ablation import (  # noqa: E402
     run_ablation,
     write_ablation,
 )
+from koala.training.loop import Training  # noqa: E402
 from koala.training.report import CURVE, PREDICTIONS, REPORT, read_report  # noqa: E402
 from koala.training.run import DataSource, train  # noqa: E402
 
@@ -151,3 +152,21 @@ def test_every_settings_file_can_be_read_and_says_what_it_is_for(path):
             assert read_settings(path.parent / row.settings).reproduces
     else:
         assert read_settings(path).reproduces
+
+
+def test_grids_of_another_tracker_are_learned_from_too(settings, source, tmp_path):
+    grids = [example.gold for example in source.corpus.splits["train"]]
+    many = [replace(grid, id=f"{grid.id}-{copy}") for copy in range(4) for grid in grids]
+    (tmp_path / "made.jsonl").write_text("".join(grid.to_json() + "\n" for grid in many))
+    extra = str(tmp_path / "made.jsonl")
+    changed = replace(
+        settings, training=replace(settings.training, extra=extra, extra_share=0.5, epochs=1)
+    )
+    data = source.get(changed)
+    assert len(data.extra) == 4 * len(data.train)
+    assert source.get(settings).extra == ()
+    training = Training(changed, data, tmp_path / "run")
+    drawn = training._draw_extra(1)
+    assert 0 < len(drawn) <= len(data.train) / 2
+    assert drawn == training._draw_extra(1)
+    assert training.run().epoch == 1
