@@ -132,6 +132,8 @@ def _build_procedure(
 
 def add_participants(procedures: Sequence[Procedure]) -> list[Procedure]:
     """Add the entities worth tracking to those that are named already; the named come first."""
+    if not procedures:
+        return []
     from koala.participants import find_participants
 
     found = find_participants(procedures)
@@ -148,13 +150,15 @@ def _choose_new(known: Sequence[Entity], names: Sequence[str]) -> list[Entity]:
     return [e for e in new if not taken & {stem_content(alias) for alias in e.aliases}]
 
 
-def load(model: str | Path = DEFAULT, *, has_knowledge: bool = True) -> Tracker:
+def load(
+    model: str | Path = DEFAULT, *, has_knowledge: bool = True, n_threads: int | None = None
+) -> Tracker:
     """Open the bundled network, another bundled one by name, or one in a folder.
 
     Without knowledge no triples are retrieved, whatever the network was trained with.
     """
     folder = find_model(model)
-    network = OnnxNetwork(folder)
+    network = OnnxNetwork(folder, n_threads=n_threads)
     tokenizer = folder if (folder / TOKENIZER).is_file() else None
     has_prefix = network.card.read_settings().encoder.has_prefix
     batcher = Batcher(tokenizer, has_prefix=has_prefix)

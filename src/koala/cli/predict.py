@@ -9,7 +9,7 @@ import typer
 from koala.cli.progress import show_progress
 from koala.cli.trackers import open_trackers
 from koala.cli.training import tell
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 from koala.files import write_text
 
 if TYPE_CHECKING:
@@ -22,9 +22,17 @@ EXAMPLE = (
 
 
 def predict_cli(
-    sentences: Annotated[Path, typer.Option(help="Paragraph, step and sentence, a TSV.")],
-    template: Annotated[Path, typer.Option(help="The rows to fill, six columns.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Predictions, six columns.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Predictions: six columns, or JSON lines.")
+    ],
+    sentences: Annotated[
+        Path | None, typer.Option(help="Paragraph, step and sentence, a TSV.")
+    ] = None,
+    template: Annotated[Path | None, typer.Option(help="The rows to fill, six columns.")] = None,
+    input: Annotated[
+        Path | None,
+        typer.Option(help="In place of both: procedures as JSON lines; entities may be missing."),
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,10 +46,15 @@ def predict_cli(
         Path | None, typer.Option(help="Also write the probability of every tag and place, JSONL.")
     ] = None,
 ) -> None:
-    """Predict what happens to every entity of a leaderboard template."""
-    from koala.corpora.leaderboard import fill_template
-
-    procedures = read_procedures(sentences, template, prompts)
+    """Predict what happens to every entity of a leaderboard template, or of JSON lines."""
+    if input is None and (sentences is None or template is None):
+        raise KoalaError("Give --sentences and --template, or --input.")
+    if input is not None and (sentences or template or prompts):
+        raise KoalaError("--input has its own texts; leave out --sentences, --template, --prompts.")
+    if input is not None:
+        procedures = read_input(input)
+    elif sentences and template:
+        procedures = read_procedures(sentences, template, prompts)
     tracker = open_trackers(model or [])
     with show_progress("Retrieving triples") as triples, show_progress("Tracking") as progress:
         grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
@@ -49,8 +62,26 @@ def predict_cli(
         lines = tracker.find_probabilities(procedures)
         write_text(probabilities, "".join(json.dumps(line) + "\n" for line in lines))
         tell(f"Wrote {probabilities}.")
-    write_text(output, fill_template(template, {grid.id: grid for grid in grids}))
+    if template is not None:
+        from koala.corpora.leaderboard import fill_template
+
+        write_text(output, fill_template(template, {grid.id: grid for grid in grids}))
+    else:
+        write_text(output, "".join(grid.to_json() + "\n" for grid in grids))
     tell(f"Wrote {output}.")
+
+
+def read_input(path: Path) -> "list[Procedure]":
+    """Read procedures from JSON lines, and find entities where none are named."""
+    from koala.corpora.jsonl import read_examples
+    from koala.tracker import add_participants
+
+    procedures = [example.procedure for example in read_examples(path)]
+    bare = [procedure for procedure in procedures if not procedure.entities]
+    found = {procedure.id: procedure for procedure in add_participants(bare)}
+    whole = [found.get(procedure.id, procedure) for procedure in procedures]
+    tell(f"{len(bare):,} of {len(whole):,} procedures came without entities.")
+    return [procedure for procedure in whole if procedure.entities]
 
 
 def read_procedures(sentences: Path, template: Path, prompts: Path | None) -> "list[Procedure]":

@@ -21,7 +21,7 @@ def read_examples(path: str | Path) -> list[Example]:
     examples: dict[str, Example] = {}
     for number, value in _read_objects(path):
         try:
-            example = _read_example(value, number)
+            example = read_example(value, number)
             if example.procedure.id in examples:
                 raise KoalaError(f"Procedure {example.procedure.id!r} came twice.")
         except KoalaError as error:
@@ -63,7 +63,8 @@ def _write_example(example: Example) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _read_example(value: dict[str, Any], number: int) -> Example:
+def read_example(value: dict[str, Any], number: int) -> Example:
+    """Read one object; without an id it is called by its number."""
     id = value.get("id", number)
     if not isinstance(id, (str, int)) or isinstance(id, bool) or id == "":
         raise KoalaError(f'"id" must be a string or a number, {id!r} came.')

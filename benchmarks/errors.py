@@ -1,0 +1,134 @@
+"""Where a tracker is wrong: confusion of tags, steps with and without a mention, places, topics.
+
+    KOALA_DATA=… python benchmarks/errors.py predictions.tsv [--split dev]
+
+Reads predictions in the leaderboard's format, so any system's can be looked at. Writes Markdown.
+"""
+
+import argparse
+import csv
+import os
+from collections import Counter, defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+from koala.corpora import read_corpus
+from koala.corpora.leaderboard import read_predictions
+from koala.document import annotate
+from koala.evaluation import score_document
+from koala.states import ABSENT, Tag
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "–"
+
+
+def read_topics(path: Path) -> dict[str, str]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["Paragraph ID"]: row["Topic"] for row in csv.DictReader(file)}
+
+
+def compare(examples, predicted):
+    """Give every cell: paragraph, gold and predicted tag, places after it, mentioned or not."""
+    procedures = annotate([example.procedure for example in examples])
+    for procedure, example in zip(procedures, examples, strict=True):
+        grid = predicted[procedure.id]
+        for entity, gold in zip(procedure.entities, example.gold.rows, strict=True):
+            found = grid[gold.name]
+            mentioned = {span.step for span in entity.mentions}
+            pairs = zip(gold.tags, found.tags, gold.steps, found.steps, strict=True)
+            for step, (right, ours, gold_cell, cell) in enumerate(pairs):
+                yield procedure.id, right, ours, gold_cell, cell, step in mentioned
+
+
+def write_confusion(cells) -> None:
+    counts = Counter((right, ours) for _, right, ours, *_ in cells)
+    print("\n## Tags: gold in rows, predicted in columns\n")
+    print("| | " + " | ".join(Tag) + " | right |\n|---" + "|---" * (len(Tag) + 1) + "|")
+    for right in Tag:
+        row = [counts[right, ours] for ours in Tag]
+        print(
+            f"| {right} | " + " | ".join(map(str, row)),
+            f"| {percent(row[list(Tag).index(right)], sum(row))} |",
+        )
+
+
+def write_mentions(cells) -> None:
+    print("\n## Is the entity mentioned in the step?\n")
+    print(
+        "| gold | mentioned: steps | right | not mentioned: steps | right |\n|---|---|---|---|---|"
+    )
+    for tag in Tag:
+        parts = []
+        for wanted in (True, False):
+            here = [
+                ours == right for _, right, ours, _, _, m in cells if right == tag and m == wanted
+            ]
+            parts += [str(len(here)), percent(sum(here), len(here))]
+        print(f"| {tag} | " + " | ".join(parts) + " |")
+
+
+def write_places(cells) -> None:
+    print("\n## Places, where the tag is right and the entity exists after the step\n")
+    here = [(right, gold.after, cell.after) for _, right, ours, gold, cell, _ in cells
+            if right == ours and gold.after != ABSENT]  # fmt: skip
+    print(
+        "| gold tag | steps | place right | ? in place of a place | a place in place of ? "
+        "| another place |"
+    )
+    print("|---|---|---|---|---|---|")
+    for tag in (Tag.C, Tag.M, Tag.E):
+        pairs = [(gold, ours) for right, gold, ours in here if right == tag]
+        kinds = Counter(
+            "right"
+            if gold == ours
+            else "missed"
+            if ours == "?"
+            else "made up"
+            if gold == "?"
+            else "other"
+            for gold, ours in pairs
+        )
+        parts = [
+            percent(kinds[kind], len(pairs)) for kind in ("right", "missed", "made up", "other")
+        ]
+        print(f"| {tag} | {len(pairs)} | " + " | ".join(parts) + " |")
+
+
+def write_topics(examples, predicted, topics) -> None:
+    by_topic = defaultdict(dict)
+    for example in examples:
+        by_topic[topics.get(example.procedure.id, "?")][example.procedure.id] = example.gold
+    rows = []
+    for topic, gold in by_topic.items():
+        scores = score_document({id: predicted[id] for id in gold}, gold)
+        rows.append((scores.overall.f1, topic, len(gold)))
+    print("\n## Topics, by document F1\n\n| topic | paragraphs | F1 |\n|---|---|---|")
+    for f1, topic, n in sorted(rows):
+        print(f"| {topic} | {n} | {100 * f1:.1f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("predictions", type=Path)
+    parser.add_argument("--split", default="dev")
+    args = parser.parse_args()
+    data = Path(os.environ["KOALA_DATA"], "propara")
+    examples = read_corpus(data).splits[args.split]
+    sentences = {e.procedure.id: e.gold.steps for e in examples}
+    predicted = read_predictions(args.predictions, sentences)
+    predicted = {id: replace(grid, id=id) for id, grid in predicted.items()}
+    cells = list(compare(examples, predicted))
+    right = sum(gold == ours for _, gold, ours, *_ in cells)
+    print(
+        f"# {args.predictions.name}, {args.split}: "
+        f"{percent(right, len(cells))} % of {len(cells)} tags are right"
+    )
+    write_confusion(cells)
+    write_mentions(cells)
+    write_places(cells)
+    write_topics(examples, predicted, read_topics(data / "csv" / "Paragraphs.csv"))
+
+
+if __name__ == "__main__":
+    main()

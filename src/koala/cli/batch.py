@@ -1,0 +1,43 @@
+"""`koala batch`: many procedures, streamed and resumable."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from koala.cli.progress import show_progress
+from koala.cli.training import tell
+
+EXAMPLE = "Example: koala batch protocols.jsonl -o grids.jsonl --workers 2"
+
+
+def batch_cli(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="IN…", help="Procedures: JSON lines, plain or .gz, or .parquet tables."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Grids, JSON lines; bad records: OUT.errors.")
+    ],
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes, one core each.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    model: Annotated[str, typer.Option(help="A bundled model's name, or a folder.")] = "small",
+    knowledge: Annotated[
+        bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
+    ] = True,
+) -> None:
+    """Track many procedures: `{"id", "text" | "steps", "entities"?}` a line, grids out in order.
+
+    Entities are found where none are named; other fields are kept. Killed at
+    any moment, the same command with --resume goes on where it was.
+    """
+    from koala.scale.local import Plan, run_local
+
+    plan = Plan(workers, knowledge)
+    with show_progress("Tracking") as progress:
+        done = run_local(inputs, output, model=model, plan=plan, resume=resume, progress=progress)
+    tell(f"Wrote {output}: {done.n_records - done.n_bad:,} grids.")
+    if done.n_bad:
+        tell(f"{done.n_bad:,} records could not be tracked; {output}.errors says why.")

@@ -1,0 +1,1 @@
+"""Many documents: streamed, resumable, on one machine or on a cluster."""

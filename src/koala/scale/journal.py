@@ -1,0 +1,126 @@
+"""How far a run has come, on disk: after a kill at any moment it goes on where it was.
+
+Lines go to `OUT.part` and `OUT.errors.part`; the journal says how many bytes of each belong to how
+many records, and is replaced as a whole. What was written behind that is cut off on resuming. Both
+files get their names when everything is there.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from koala.errors import FileError
+from koala.files import parse_json, read_text, write_text
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a run does; a run goes on only as the same job."""
+
+    inputs: tuple[tuple[str, int], ...]
+    """Name and size of each file."""
+    model: str
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far it has come."""
+
+    n_records: int = 0
+    n_bad: int = 0
+    n_bytes: int = 0
+    n_bad_bytes: int = 0
+
+
+class Journal:
+    """The files of a run. Used as a context: on leaving, what is not finished stays to go on."""
+
+    def __init__(self, output: Path, job: Job, *, resume: bool) -> None:
+        self.output = output
+        self.errors = output.with_name(f"{output.name}.errors")
+        self._part = output.with_name(f"{output.name}.part")
+        self._bad_part = output.with_name(f"{output.name}.errors.part")
+        self._journal = output.with_name(f"{output.name}.journal")
+        self._job = job
+        self.position = self._open(resume=resume)
+        self._files: tuple[IO[bytes], IO[bytes]] = (
+            _open_at(self._part, self.position.n_bytes),
+            _open_at(self._bad_part, self.position.n_bad_bytes),
+        )
+
+    def _open(self, *, resume: bool) -> Position:
+        if not self.output.parent.is_dir():
+            raise FileError(self.output, "its folder is missing. Make it first.")
+        if self.output.is_dir():
+            raise FileError(self.output, "this is a folder, a file was expected.")
+        if not self._journal.is_file():
+            if self.output.exists() and resume:
+                raise FileError(self.output, "is finished already; nothing to go on with.")
+            return Position()
+        if not resume:
+            raise FileError(
+                self._journal,
+                "a run that is not finished. Go on with --resume, or remove this file.",
+            )
+        value = parse_json(read_text(self._journal))
+        inputs = tuple((str(name), int(size)) for name, size in value["job"].pop("inputs"))
+        if Job(inputs, **value["job"]) != self._job:
+            raise FileError(
+                self._journal, "a run with other inputs or another model. Use those, or remove it."
+            )
+        return Position(**value["position"])
+
+    def add(self, grids: str, bad: str, n_records: int, n_bad: int) -> None:
+        """Write what a chunk has given, then say that it is there."""
+        written = []
+        for file, text in zip(self._files, (grids, bad), strict=True):
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+            written.append(file.tell())
+        old = self.position
+        self.position = Position(old.n_records + n_records, old.n_bad + n_bad, *written)
+        state = {"job": asdict(self._job), "position": asdict(self.position)}
+        write_text(self._journal, json.dumps(state) + "\n")
+
+    def finish(self) -> None:
+        """Give the files their names; without bad records there is no file of them."""
+        self.close()
+        self._part.replace(self.output)
+        if self.position.n_bad:
+            self._bad_part.replace(self.errors)
+        else:
+            self._bad_part.unlink()
+            self.errors.unlink(missing_ok=True)
+        self._journal.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            file.close()
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _open_at(path: Path, n_bytes: int) -> IO[bytes]:
+    """Open a file to write on at a position; what stands behind it goes."""
+    if n_bytes and (not path.is_file() or path.stat().st_size < n_bytes):
+        raise FileError(path, "is shorter than its journal says. Remove the journal, begin anew.")
+    path.touch()
+    file = path.open("r+b")
+    file.truncate(n_bytes)
+    file.seek(n_bytes)
+    return file

@@ -1,0 +1,141 @@
+"""The engine of one machine: chunks in order through worker processes, written in order."""
+
+import itertools
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from koala.errors import KoalaError
+from koala.runtime.files import read_card
+from koala.runtime.models import find_model
+from koala.scale.journal import Job, Journal, Position
+from koala.scale.records import Limits, Record, measure, read_records
+from koala.scale.work import Lines, track_records
+from koala.tracker import Tracker, load
+
+CHUNK = 64
+"""Records that are tracked together: batches are sorted by length within these."""
+
+_RETRIES = 3
+"""How often a chunk is tried when its worker dies."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a run is to be done; neither changes what comes out."""
+
+    n_workers: int = 1
+    has_knowledge: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+
+def run_local(
+    inputs: Sequence[Path],
+    output: Path,
+    *,
+    model: str | Path = "small",
+    plan: Plan | None = None,
+    resume: bool = False,
+    progress: Progress = lambda _done, _total: None,
+) -> Position:
+    """Track all records of some files; memory does not grow with them."""
+    plan = plan or Plan()
+    total = measure(inputs)
+    sizes = tuple((path.name, path.stat().st_size) for path in inputs)
+    job = Job(sizes, read_card(find_model(model)).signature, CHUNK)
+    with Journal(output, job, resume=resume) as journal:
+        records = read_records(inputs, start=journal.position.n_records)
+        for chunk, lines in _run(_split(records), model, plan):
+            journal.add(lines.grids, lines.bad, len(chunk), lines.n_bad)
+            progress(chunk[-1].end, total)
+        journal.finish()
+        return journal.position
+
+
+def _split(records: Iterator[Record]) -> Iterator[list[Record]]:
+    while chunk := list(itertools.islice(records, CHUNK)):
+        yield chunk
+
+
+def _run(
+    chunks: Iterator[list[Record]], model: str | Path, plan: Plan
+) -> Iterator[tuple[list[Record], Lines]]:
+    """Run chunks in workers, a few ahead of what is written; give them in order."""
+    pool = _Pool(model, plan)
+    waiting: deque[tuple[list[Record], Future[Lines]]] = deque()
+    try:
+        for chunk in chunks:
+            waiting.append((chunk, pool.submit(chunk)))
+            if len(waiting) > 2 * plan.n_workers:
+                yield pool.wait(waiting)
+        while waiting:
+            yield pool.wait(waiting)
+    finally:
+        pool.close()
+
+
+class _Pool:
+    """Worker processes that hold a tracker each; one that dies is replaced, its chunk repeated."""
+
+    def __init__(self, model: str | Path, plan: Plan) -> None:
+        self._arguments = (str(model), plan.has_knowledge)
+        self._plan = plan
+        self._executor = self._start()
+
+    def _start(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self._plan.n_workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_open,
+            initargs=self._arguments,
+        )
+
+    def submit(self, chunk: list[Record]) -> "Future[Lines]":
+        return self._executor.submit(_track, chunk, self._plan.limits)
+
+    def wait(
+        self, waiting: "deque[tuple[list[Record], Future[Lines]]]"
+    ) -> tuple[list[Record], Lines]:
+        """Give the first chunk that waits, and what it has given."""
+        for _ in range(_RETRIES):
+            chunk, future = waiting[0]
+            try:
+                lines = future.result()
+            except BrokenProcessPool:
+                # All that wait are lost with the pool, not only the one whose worker died.
+                self._executor = self._start()
+                chunks = [chunk for chunk, _ in waiting]
+                waiting.clear()
+                waiting.extend((chunk, self.submit(chunk)) for chunk in chunks)
+                continue
+            waiting.popleft()
+            return chunk, lines
+        first = waiting[0][0][0]
+        raise KoalaError(
+            f"Workers died {_RETRIES} times at {first.file}, line {first.line} and behind; all "
+            "before is saved. Is there enough memory? The same command with --resume goes on."
+        )
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+_tracker: Tracker | None = None
+"""Of a worker process."""
+
+
+def _open(model: str, has_knowledge: bool) -> None:
+    global _tracker
+    _tracker = load(model, has_knowledge=has_knowledge, n_threads=1)
+
+
+def _track(records: list[Record], limits: Limits) -> Lines:
+    if _tracker is None:
+        raise RuntimeError("a worker without a tracker")
+    return track_records(_tracker, records, limits)

@@ -1,0 +1,93 @@
+"""A chunk of records → lines to write. The same chunk gives the same bytes, wherever it is run."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from koala.document import Procedure
+from koala.errors import FileError, KoalaError
+from koala.grid import Grid
+from koala.scale.records import Limits, Record, Task, parse_record, report_bad
+from koala.tracker import Tracker, add_participants
+
+_DIGITS = 4
+"""Of a confidence: what a batch of other neighbours changes lies far behind these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a chunk gives: grids in the order of the records, and what is wrong with the others."""
+
+    grids: str
+    bad: str
+    n_grids: int
+    n_bad: int
+
+
+def track_records(tracker: Tracker, records: Sequence[Record], limits: Limits) -> Lines:
+    """Track the entities of a chunk; a record that cannot be tracked is reported, nothing else."""
+    tasks: list[tuple[Record, Task]] = []
+    problems: dict[int, str] = {}
+    for number, record in enumerate(records):
+        try:
+            tasks.append((record, parse_record(record, limits)))
+        except KoalaError as error:
+            problems[number] = str(error)
+    position = {id(record): number for number, record in enumerate(records)}
+    grids: dict[int, str] = {}
+    for record, outcome in _track(tracker, tasks):
+        if isinstance(outcome, Grid):
+            rest = next(task.rest for other, task in tasks if other is record)
+            grids[position[id(record)]] = _write(outcome, rest)
+        else:
+            problems[position[id(record)]] = outcome
+    bad = [report_bad(records[number], problems[number]) for number in sorted(problems)]
+    return Lines("".join(grids[n] for n in sorted(grids)), "".join(bad), len(grids), len(bad))
+
+
+def _track(
+    tracker: Tracker, tasks: Sequence[tuple[Record, Task]]
+) -> list[tuple[Record, Grid | str]]:
+    """Track all at once; if that fails, one by one, to find out whose fault it is."""
+    if not tasks:
+        return []
+    try:
+        procedures = _find_entities([task.procedure for _, task in tasks])
+        grids = _track_all(tracker, procedures)
+        return [(record, grid) for (record, _), grid in zip(tasks, grids, strict=True)]
+    except FileError:
+        # A part of koala is missing: no record's fault.
+        raise
+    except KoalaError as error:
+        if len(tasks) == 1:
+            return [(tasks[0][0], str(error))]
+        return [pair for task in tasks for pair in _track(tracker, [task])]
+
+
+def _find_entities(procedures: Sequence[Procedure]) -> list[Procedure]:
+    """Find entities where none are named."""
+    bare = [procedure for procedure in procedures if not procedure.entities]
+    found = iter(add_participants(bare))
+    return [procedure if procedure.entities else next(found) for procedure in procedures]
+
+
+def _track_all(tracker: Tracker, procedures: Sequence[Procedure]) -> list[Grid]:
+    """Track; a text in which nothing is worth tracking has an empty grid."""
+    some = [procedure for procedure in procedures if procedure.entities]
+    grids = iter(tracker.track_all(some) if some else [])
+    signature = tracker.card.signature
+    return [
+        next(grids)
+        if procedure.entities
+        else Grid(procedure.id, tuple(step.text for step in procedure.steps), (), signature)
+        for procedure in procedures
+    ]
+
+
+def _write(grid: Grid, rest: dict[str, Any]) -> str:
+    value = {**rest, **grid.to_dict()}
+    for entity in value["entities"]:
+        for step in entity["steps"]:
+            step["confidence"] = round(step["confidence"], _DIGITS)
+    return json.dumps(value, ensure_ascii=False) + "\n"

@@ -1,0 +1,147 @@
+"""`koala batch` on one machine: nothing lost, nothing twice, bad records told apart."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import koala
+from koala.errors import FileError
+from koala.scale.local import CHUNK, Plan, run_local
+from koala.scale.records import LONGEST, Limits, read_records
+
+STEPS = [
+    "Roots absorb water from the soil.",
+    "The water flows to the leaf.",
+    "The leaf makes sugar from the water.",
+    "The sugar moves to the root.",
+]
+
+
+def build_record(number: int) -> dict[str, object]:
+    rng = random.Random(number)
+    steps = [rng.choice(STEPS) for _ in range(rng.randint(1, 5))]
+    return {"id": f"p{number}", "steps": steps, "entities": ["water", "sugar"], "source": number}
+
+
+def write_records(path: Path, records) -> Path:
+    lines = [r if isinstance(r, bytes) else json.dumps(r).encode() for r in records]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run from beginning to end, and its input."""
+    folder = tmp_path_factory.mktemp("whole")
+    source = write_records(folder / "in.jsonl", map(build_record, range(3 * CHUNK + 5)))
+    run_local([source], folder / "out.jsonl")
+    return source, folder / "out.jsonl"
+
+
+def test_grids_come_in_order_with_other_fields_kept(whole):
+    _, output = whole
+    lines = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [line["source"] for line in lines] == list(range(3 * CHUNK + 5))
+    assert not output.with_name("out.jsonl.errors").exists()
+    tracker = koala.load()
+    for number in (0, CHUNK, 3 * CHUNK + 4):
+        record = build_record(number)
+        alone = tracker.track(record["steps"], record["entities"], id=record["id"])
+        found = koala.Grid.from_dict(lines[number])
+        assert [row.locations for row in found.rows] == [row.locations for row in alone.rows]
+
+
+def test_more_workers_give_the_same_bytes(whole, tmp_path):
+    source, output = whole
+    run_local([source], tmp_path / "out.jsonl", plan=Plan(n_workers=2))
+    assert (tmp_path / "out.jsonl").read_bytes() == output.read_bytes()
+
+
+def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(whole, tmp_path):
+    source, output = whole
+    command = [sys.executable, "-m", "koala", "batch", str(source), "-o", str(tmp_path / "o")]
+    # Killed before anything, in the middle, and later; each time it goes on where it was.
+    for seconds in (0.5, 4, 5):
+        process = subprocess.Popen(
+            [*command, *(["--resume"] if (tmp_path / "o.journal").exists() else [])],
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        time.sleep(seconds)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if (tmp_path / "o").exists():
+            break
+    if not (tmp_path / "o").exists():
+        resume = ["--resume"] if (tmp_path / "o.journal").exists() else []
+        subprocess.run([*command, *resume], check=True, stderr=subprocess.DEVNULL)
+    assert (tmp_path / "o").read_bytes() == output.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["o"]
+
+
+BAD = {
+    "empty": (b"", "empty"),
+    "not JSON": (b"{", "Not JSON"),
+    "not UTF-8": (b'{"text": "\xff"}', "0xff is not UTF-8"),
+    "no object": (b"[1, 2]", "object was expected"),
+    "no text": (b'{"id": 1}', "missing"),
+    "wrong type": (b'{"text": 3}', "missing"),
+    "wrong entities": (b'{"text": "Water boils.", "entities": "water"}', "must be a list"),
+    "empty text": (b'{"text": "  "}', "empty"),
+    "empty entity": (b'{"text": "Water boils.", "entities": [""]}', "empty"),
+    "huge text": (json.dumps({"text": "a " * 150_000}).encode(), "characters"),
+    "huge line": (b"x" * (LONGEST + 10), "longer than"),
+    "many entities": (json.dumps({"text": "A.", "entities": ["a"] * 101}).encode(), "entities"),
+    "a step that is too long": (
+        json.dumps({"steps": ["water " * 400], "entities": ["water"]}).encode(),
+        "word pieces",
+    ),
+}
+
+
+def test_bad_records_are_reported_and_stop_nothing(tmp_path):
+    good = [build_record(number) for number in range(len(BAD) + 1)]
+    records = [good[0]]
+    for (raw, _), record in zip(BAD.values(), good[1:], strict=True):
+        records += [raw, record]
+    source = write_records(tmp_path / "in.jsonl", records)
+    done = run_local([source], tmp_path / "out")
+    assert (done.n_records, done.n_bad) == (len(records), len(BAD))
+    ids = [json.loads(line)["id"] for line in (tmp_path / "out").read_text().splitlines()]
+    assert ids == [record["id"] for record in good]
+    reports = [json.loads(line) for line in (tmp_path / "out.errors").read_text().splitlines()]
+    assert [report["line"] for report in reports] == [2 * n + 2 for n in range(len(BAD))]
+    for report, (name, (_, reason)) in zip(reports, BAD.items(), strict=True):
+        assert reason in report["reason"], name
+        assert len(report["record"]) <= 200
+
+
+def test_a_run_is_not_written_over_or_mixed_up(whole, tmp_path):
+    source, _ = whole
+    (tmp_path / "o.journal").write_text(
+        json.dumps({"job": {"inputs": [["x", 1]], "model": "m", "chunk": 1}, "position": {}})
+    )
+    with pytest.raises(FileError, match="not finished"):
+        run_local([source], tmp_path / "o")
+    with pytest.raises(FileError, match="other inputs"):
+        run_local([source], tmp_path / "o", resume=True)
+    with pytest.raises(FileError, match="no such file"):
+        run_local([tmp_path / "none"], tmp_path / "p")
+    with pytest.raises(FileError, match="folder is missing"):
+        run_local([source], tmp_path / "no" / "p")
+
+
+def test_records_are_streamed_from_any_number_on(whole):
+    source, _ = whole
+    records = list(read_records([source, source], start=3 * CHUNK))
+    assert len(records) == 3 * CHUNK + 10
+    assert records[0].line == 3 * CHUNK + 1
+    assert records[-1].end == 2 * source.stat().st_size
+    assert Limits().steps == 1000
