@@ -58,8 +58,8 @@ class KnowledgeSettings:
     n_triples: int = 10
     """N_K, section 4.3.1."""
     encoder: str = "minilm"
-    """An encoder of its own, as in the paper; or `shared`: the frozen lower layers of the text
-    encoder read triples, too, so that nothing more is to be shipped."""
+    """An encoder of its own, as in the paper; or `shared`: the lowest `encoder.n_frozen_layers` of
+    the text encoder read triples, too, so that nothing more is to be shipped."""
     weights: str | None = None
     """Folder of weights from the triple stage (section 5.2)."""
     is_frozen: bool = True
