@@ -76,7 +76,11 @@ def find_triples(
     if not settings.is_used:
         return [tuple(() for _ in procedure.entities) for procedure in procedures]
     return retrieve_triples(
-        procedures, store=settings.store, n_triples=settings.n_triples, progress=progress
+        procedures,
+        store=settings.store,
+        n_triples=settings.n_triples,
+        has_fuzzy=settings.has_fuzzy,
+        progress=progress,
     )
 
 

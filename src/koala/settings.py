@@ -57,6 +57,9 @@ class KnowledgeSettings:
     is_used: bool = True
     n_triples: int = 10
     """N_K, section 4.3.1."""
+    has_fuzzy: bool = True
+    """Triples that are only similar in meaning to the text, too (Algorithm 1). Without them there
+    are fewer, a larger share of them is relevant, and finding them takes milliseconds."""
     encoder: str = "minilm"
     """An encoder of its own, as in the paper; or `shared`: the lowest `encoder.n_frozen_layers` of
     the text encoder read triples, too, so that nothing more is to be shipped."""

@@ -87,6 +87,14 @@ def test_exact_ones_come_first_by_weight_then_fuzzy_ones_by_cosine(store, tmp_pa
     assert scores == sorted(scores, reverse=True)
 
 
+def test_without_an_encoder_exact_ones_are_found_alone(store, tmp_path):
+    both = retrieve(store, tmp_path)
+    procedures = annotate([Procedure.from_text(TEXT, ["bones"])])
+    ((found,),) = Retriever(store, None).retrieve(procedures)
+    assert found == tuple(one for one in both if one.match == Match.EXACT)
+    assert len(found) < len(both)
+
+
 def test_only_the_sides_that_the_relation_allows(store, tmp_path):
     (found,) = retrieve(store, tmp_path)
     assert ("skeleton", "MadeOf", "bone") not in sentences(found)

@@ -74,19 +74,22 @@ class _Query:
 
 
 class Retriever:
-    """Retrieves triples for many procedures at once; each distinct triple is encoded once."""
+    """Retrieves triples for many procedures at once; each distinct triple is encoded once.
+
+    Without an encoder only exact matches are found, in milliseconds.
+    """
 
     def __init__(
         self,
         store: Store,
-        encoder: Encoder,
+        encoder: Encoder | None,
         *,
         vectors: NeighbourVectors | None = None,
         n_triples: int = N_TRIPLES,
     ) -> None:
         self._store = store
         self._encoder = encoder
-        self._vectors = vectors or NeighbourVectors(encoder)
+        self._vectors = vectors or (NeighbourVectors(encoder) if encoder else None)
         self._n_triples = n_triples
 
     def retrieve(
@@ -117,7 +120,7 @@ class Retriever:
             else:
                 others.append(neighbour)
         exact.sort(key=_exact_order)
-        if len(exact) >= self._n_triples:
+        if self._vectors is None or len(exact) >= self._n_triples:
             others = []
         return _Query(number, own, tuple(exact), tuple(others))
 
@@ -125,10 +128,12 @@ class Retriever:
         self, procedures: Sequence[Procedure], queries: Sequence[_Query], progress: Progress | None
     ) -> list[list[Retrieved]]:
         """Rank what is left of each subgraph; a query that has enough exact triples gets none."""
+        if self._vectors is None or self._encoder is None:
+            return [[] for _ in queries]
         distinct = {(n.triple, n.side): None for query in queries for n in query.others}
         vectors = self._vectors.get(list(distinct), progress=progress)
         numbers = sorted({query.procedure for query in queries if query.others})
-        encoded = self._encode_texts([procedures[number] for number in numbers])
+        encoded = _encode_texts(self._encoder, [procedures[number] for number in numbers])
         texts = dict(zip(numbers, encoded, strict=True))
         ranked: list[list[Retrieved]] = []
         for query in queries:
@@ -146,16 +151,17 @@ class Retriever:
             ranked.append(sorted(found, key=_fuzzy_order))
         return ranked
 
-    def _encode_texts(
-        self, procedures: Sequence[Procedure]
-    ) -> list[tuple[list[str], NDArray[np.float32]]]:
-        """Give stem and vector of every content word, each text encoded in one piece."""
-        texts = [[w.text for step in p.steps for w in step.words] for p in procedures]
-        encoded = []
-        for words, vectors in zip(texts, self._encoder.encode(texts), strict=True):
-            kept = [i for i, word in enumerate(words) if is_content(word)]
-            encoded.append(([stem(words[i].lower()) for i in kept], vectors[kept]))
-        return encoded
+
+def _encode_texts(
+    encoder: Encoder, procedures: Sequence[Procedure]
+) -> list[tuple[list[str], NDArray[np.float32]]]:
+    """Give stem and vector of every content word, each text encoded in one piece."""
+    texts = [[w.text for step in p.steps for w in step.words] for p in procedures]
+    encoded = []
+    for words, vectors in zip(texts, encoder.encode(texts), strict=True):
+        kept = [i for i, word in enumerate(words) if is_content(word)]
+        encoded.append(([stem(words[i].lower()) for i in kept], vectors[kept]))
+    return encoded
 
 
 def retrieve_triples(
@@ -163,11 +169,13 @@ def retrieve_triples(
     *,
     store: str | Path | None = None,
     n_triples: int = N_TRIPLES,
+    has_fuzzy: bool = True,
     progress: Progress | None = None,
 ) -> Triples:
     """Retrieve from a store, koala's own where none is named; give the triples alone."""
     with Store.open(store) as opened:
-        retriever = Retriever(opened, open_encoder(), n_triples=n_triples)
+        encoder = open_encoder() if has_fuzzy else None
+        retriever = Retriever(opened, encoder, n_triples=n_triples)
         found = retriever.retrieve(procedures, progress=progress)
     return [tuple(tuple(one.triple for one in group) for group in groups) for groups in found]
 

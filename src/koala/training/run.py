@@ -36,7 +36,8 @@ class DataSource:
         """Give items with the triples and candidates that the settings ask for."""
         knowledge, adds_gold = settings.knowledge, settings.training.adds_gold_places
         extra = settings.training.extra
-        key = (knowledge.is_used, knowledge.n_triples, knowledge.store, adds_gold, extra)
+        triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
+        key = (*triples, adds_gold, extra)
         if key not in self._known:
             self._known[key] = build_training_data(
                 self.corpus,
