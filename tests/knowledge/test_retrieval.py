@@ -88,7 +88,7 @@ def test_exact_ones_come_first_by_weight_then_fuzzy_ones_by_cosine(store, tmp_pa
 
 
 def test_without_an_encoder_exact_ones_are_found_alone(store, tmp_path):
-    both = retrieve(store, tmp_path)
+    (both,) = retrieve(store, tmp_path)
     procedures = annotate([Procedure.from_text(TEXT, ["bones"])])
     ((found,),) = Retriever(store, None).retrieve(procedures)
     assert found == tuple(one for one in both if one.match == Match.EXACT)
