@@ -9,6 +9,7 @@ import pytest
 import koala
 from koala.corpora import read_corpus
 from koala.document import Procedure
+from koala.encoders.weights import is_fetched
 from koala.errors import KoalaError
 from koala.examples import read_example
 from koala.runtime.files import read_card
@@ -102,7 +103,7 @@ def test_a_model_has_a_short_and_a_long_name():
 
 
 def test_unknown_models_are_refused():
-    with pytest.raises(KoalaError, match="Bundled: small"):
+    with pytest.raises(KoalaError, match="Bundled: base, small"):
         koala.load("large")
 
 
@@ -138,3 +139,20 @@ def test_the_command_line_tracks_the_bundled_example():
     )  # fmt: skip
     grid = json.loads(done.stdout)
     assert [entity["name"] for entity in grid["entities"]] == list(read_example().names)
+
+
+def test_a_network_without_its_public_encoder_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setenv("KOALA_CACHE", str(tmp_path))
+    with pytest.raises(KoalaError, match="koala encoders fetch mpnet"):
+        koala.load("base")
+
+
+def test_koala_base_reads_triples_and_says_which():
+    if not is_fetched("mpnet"):
+        pytest.skip("MPNet is not fetched: koala encoders fetch mpnet")
+    explanation = koala.load("base").explain(TEXT, ["water"])
+    assert explanation.grid["water"].problem is None
+    for reason in explanation.reasons[0]:
+        assert sum(each.weight for each in reason.evidence) == pytest.approx(1, abs=1e-4)
+        weights = [each.weight for each in reason.evidence]
+        assert weights == sorted(weights, reverse=True)
