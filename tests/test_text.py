@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from koala.errors import KoalaError
-from koala.text import analyze, split_steps, split_words, stem_content
+from koala.text import analyze, is_english, split_steps, split_words, stem_content
 
 
 def steps_of(text: str) -> list[str]:
@@ -33,20 +33,200 @@ def test_steps_of_texts_as_people_have_them(text, steps):
     assert steps_of(text) == steps
 
 
-@pytest.mark.parametrize("text", ["", "  \n\t\n", "\r\n", "\u2028"])
+RECIPE = """\
+# Grandma's bread
+
+Serves **four**.
+
+## Ingredients
+
+- 2 cups of flour
+- 1 cup of water
+
+### For the top
+
+* poppy seeds
+
+## Method
+
+1. **Mix** the flour and the [water](https://example.org).
+2. Knead it:
+
+```python
+while not smooth: knead()
+```
+
+   1) ten minutes by hand, or
+   b) five in a machine.
+
+> Let it rest.
+
+| oven | degrees |
+|:----:|--------:|
+| gas  | 230     |
+
+- [ ] Heat the oven.
+- [x] Bake it.
+
+---
+![A loaf](loaf.png)
+<!-- not for print -->
+[1]: https://example.org
+"""
+
+
+def test_markdown():
+    assert steps_of(RECIPE) == [
+        "Serves **four**.",
+        "**Mix** the flour and the [water](https://example.org).",
+        "Knead it:",
+        "ten minutes by hand, or",
+        "five in a machine.",
+        "Let it rest.",
+        "Heat the oven.",
+        "Bake it.",
+    ]
+    assert steps_of(RECIPE.replace("\n", "\r\n")) == steps_of(RECIPE)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("Ingredients:\nflour\nFor the top:\nseeds\nMethod\nMix.\nBake.", ["Mix.", "Bake."]),
+        ("INGREDIENTS (serves 4)\nflour\nDirections:\nMix.\nBake.", ["Mix.", "Bake."]),
+        ("What you’ll need\na pan\nCooking Instructions\nMix.\nBake.", ["Mix.", "Bake."]),
+        ("My bread\n1. Mix\n2. Bake\nThe top\n1. Egg\n2. Seeds", ["Mix", "Bake", "Egg", "Seeds"]),
+        ("Step 1\nMix flour.\nStep 2:\nBake it.\n3\nEat.", ["Mix flour.", "Bake it.", "Eat."]),
+        ("Bread\n=====\nMix.\nBake.", ["Mix.", "Bake."]),
+        ("## Step 1: Mix\n## Step 2: Bake", ["Mix", "Bake"]),
+        ("**Method:**\n**1.** Mix.\n**Step 2**: Bake.\n__Eat.__", ["Mix.", "Bake.", "Eat."]),
+        ("# Bread\nMix flour. Bake it.", ["Mix flour.", "Bake it."]),
+        ("1.1. Mix\n1.2. Bake\n(a) Eat", ["Mix", "Bake", "Eat"]),
+        ("\ufeff\u200bMix\u200b\n\u200b\n\t\u00a0Bake\t", ["Mix", "Bake"]),
+        ("~~~\ncode\n~~~\nMix\n```\nBake", ["Mix", "Bake"]),
+    ],
+)  # fmt: skip
+def test_headings_and_other_lines_that_are_no_steps(text, steps):
+    assert steps_of(text) == steps
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["Assemble the following reagents:", "Follow the instructions", "Wait."],
+        ["Combine in a bowl:", "For ten minutes, stir.", "Note the time."],
+        # Where the steps begin is not said.
+        ["2 eggs", "Boil the eggs."],
+        # Signs of Markdown that are none.
+        [">50 ml of water", "#3 is heated", "Use a | b", "*Mix* it", "5 * 3 cups", "**a** or _b_"],
+        ["# of events is set.", "Run it."],
+        ["Mix", "Bake"],
+    ],
+)  # fmt: skip
+def test_real_steps_are_kept(steps):
+    found = steps_of("\n".join(["Equipment:", *steps, "Notes", "Serve."]))
+    assert found == [*(step.removeprefix("# ") for step in steps), "Serve."]
+
+
+@pytest.mark.parametrize(
+    "text", ["# Mix\n# Bake", "Method\nNotes", "Ingredients\nflour\nMethod", "1\n2", "---\n***"]
+)
+def test_a_text_of_headings_alone_is_taken_as_it_is(text):
+    lines = [line.removeprefix("# ") for line in text.split("\n")]
+    assert steps_of(text) == lines
+
+
+def test_a_hundred_steps_and_long_lines():
+    lines = [f"Add {number} cups of water." for number in range(100)]
+    assert steps_of("\n".join(f"{n}) {line}" for n, line in enumerate(lines, 1))) == lines
+    # A text that repeats itself costs no more than its length.
+    for piece in ("# ", "> ", "```\n", "|-|\n", "<a>", "(", "**", "1.", " \u200b", "=\n", "- "):
+        steps_of(f"Mix.\n{piece * 2_000}\nBake.")
+
+
+def test_the_texts_of_propara_are_split_as_they_are(propara):
+    for split in ("train", "dev"):
+        path = propara / "leaderboard" / split / "sentences.tsv"
+        texts: dict[str, list[str]] = {}
+        for line in path.read_text("utf-8").splitlines():
+            id, _, sentence = line.split("\t")
+            texts.setdefault(id, []).append(sentence)
+        for sentences in texts.values():
+            if len(sentences) > 1:
+                assert steps_of("\n".join(sentences)) == [s.strip() for s in sentences]
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t\n", "\r\n", "\u2028", "\u200b\n\ufeff"])
 def test_an_empty_text_is_refused(text):
     with pytest.raises(KoalaError, match="empty"):
         split_steps(text)
 
 
-@settings(max_examples=60)
-@given(st.text(max_size=80))
+MARKDOWN = st.lists(st.sampled_from((*"#>-*_|`~=1.): \n\t<", "Mix it", "Method", "```", "\u200b")))
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=80) | MARKDOWN.map("".join))
 def test_any_text_is_split_or_refused_and_offsets_hold(text):
     try:
         steps = steps_of(text)
     except KoalaError:
         return
     assert all(step.strip() == step and step for step in steps)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Mix flour.",
+        "Water boils. Cells die.",
+        "NaCl, 5 ml; 37 °C, 10 min",
+        "Add 5 µl Tris-HCl, vortex, spin 2 min.\nIncubate Taq, dNTPs, MgCl2: 95 °C, 30 s.",
+        "Sauté onions. Purée tomatoes. Serve with crème fraîche, jalapeños, pico de gallo.",
+        "De novo assembly, as in Smith et al.; dissolve Na, La and Si in α-ketoglutarate.",
+        "Chop the bok choy (白菜) and the Erdős number.",
+        "DO NOT OPEN THE DOOR.",
+    ],
+)
+def test_english_is_english(text):
+    assert is_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Wasser fließt in die Wurzel und steigt dann zum Blatt.",
+        "L’eau coule vers la feuille. Les racines l’absorbent dans le sol.",
+        "Mezclar la harina con el agua. Hornear durante 20 min a 180 °C.",
+        "Mescolare la farina con lo zucchero e le uova.",
+        "Misture a farinha com o leite. Leve ao forno por 20 min em uma forma.",
+        "Meng de bloem met het water en bak het brood.",
+        "Rör ihop mjölet med vatten och grädda det i ugnen.",
+        "Bland mel og vand. Bag det i ovnen til det er brunt.",
+        "Sekoita jauhot ja vesi. Paista, kunnes pinta on ruskea, sitten jäähdytä se.",
+        "Wymieszaj mąkę z wodą i piecz w piecu.",
+        "Smíchejte mouku s vodou a pečte v troubě.",
+        "Unu suyla karıştırın ve fırında pişirin.",
+        "Keverje össze a lisztet és a vizet, majd süsse meg.",
+        "Amestecați făina cu apa și coaceți în cuptor.",
+        "Campurkan tepung dengan air lalu panggang di dalam oven.",
+        "Trộn bột với nước rồi nướng bánh.",
+        "Корни впитывают воду из почвы.",
+        "Οι ρίζες απορροφούν νερό.",
+        "植物の根は水を吸収します。",
+        "뿌리는 물을 흡수한다.",
+        "الجذور تمتص الماء",
+    ],
+)
+def test_other_languages_are_not(text):
+    assert not is_english(text)
+
+
+def test_the_sentences_of_propara_are_english(propara):
+    path = propara / "leaderboard" / "dev" / "sentences.tsv"
+    for line in path.read_text("utf-8").splitlines():
+        assert is_english(line.split("\t")[2]), line
 
 
 def test_words_have_lemmas_tags_and_offsets():

@@ -28,6 +28,9 @@ def test_every_format_of_the_example(koala):
     assert [line.split("\t") for line in tsv.splitlines()] == rows[1:]
     page = koala("show", "--format", "html").stdout
     assert page.lower().startswith("<!doctype html>")
+    assert "<svg" in page
+    assert koala("show", "--format", "mermaid").stdout.startswith("flowchart TB\n")
+    assert koala("show", "--format", "dot").stdout.startswith("digraph {\n")
 
 
 def test_a_file_of_grids(koala, propara, tmp_path):
@@ -45,6 +48,13 @@ def test_csv_of_several_grids_has_one_header(koala, propara):
     answers = propara / "leaderboard" / "dev" / "answers.tsv"
     lines = koala("show", answers, "--format", "csv").stdout.splitlines()
     assert len(lines) == 1 + 1204
+
+
+def test_graphs_of_several_grids_are_one_file(koala, propara):
+    answers = propara / "leaderboard" / "dev" / "answers.tsv"
+    words = ("show", answers, "--id", "4", "--id", "5")
+    assert koala(*words, "--format", "mermaid").stdout.count("    subgraph g") == 2
+    assert koala(*words, "--format", "dot").stdout.count("    subgraph cluster_g") == 2
 
 
 def test_entities_of_one_name_stay_apart(koala, propara):

@@ -7,21 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from koala.display import render, render_page
+from koala.display import Shown, render, render_page
 from koala.display.marks import clean
+from koala.explanation import Evidence, Explanation
 from koala.grid import Cell, Grid, Row
 from koala.states import Action
 
-RAIN = Grid(
-    "37",
-    ("Water rises.", "A cloud forms.", "It rains."),
-    (
-        Row.from_locations("water", ["sea", "air", "cloud", "ground"], [0.934, 0.5, 1]),
-        Row.from_locations("cloud ; clouds", ["-", "-", "sky", "-"]),
-        Row.from_locations("heat", ["?", "?", "?", "?"]),
-    ),
-    "koala|test",
-)
+from .anything import HOSTILE, RAIN, TRIPLES, explain, explanations, grids
+
 VOID = {"meta"}
 
 
@@ -70,7 +63,7 @@ class Tree(HTMLParser):
         self.open[-1].children.append(data)
 
 
-def parse(*grids: Grid, **options: str) -> Node:
+def parse(*grids: Shown, **options: str) -> Node:
     return Tree(render_page(grids, **options)).open[0]
 
 
@@ -133,9 +126,10 @@ def test_the_page_can_be_heard():
 
 def test_ids_are_unique_and_links_lead_somewhere():
     tree = parse(RAIN, RAIN, Grid("37", ("Nothing.",), ()))
-    nodes = [node for tag in ("section", "h2", "li") for node in tree.find(tag)]
+    nodes = [node for tag in ("section", "h2", "h3", "li") for node in tree.find(tag)]
     ids = [node.attributes["id"] for node in nodes if "id" in node.attributes]
-    assert len(ids) == len(set(ids)) == 3 + 3 + 3 + 3 + 1
+    # Sections with their titles, two graphs, the sentences.
+    assert len(ids) == len(set(ids)) == 3 + 3 + 2 + 3 + 3 + 1
     links = [a.attributes["href"] for a in tree.find("a")]
     assert {link.removeprefix("#") for link in links} <= set(ids)
     for name in ("section", "div"):
@@ -152,9 +146,6 @@ def test_several_grids_get_a_table_of_contents():
     ]
     assert len(tree.find("table")) == 2
     assert parse(RAIN).find("nav") == []
-
-
-HOSTILE = """<script>alert("1")</script><img src=x onerror='a()'>&amp;</style></title>--> {x} %s"""
 
 
 def test_hostile_text_is_shown_as_text():
@@ -178,7 +169,8 @@ def test_nothing_is_fetched_and_nothing_runs():
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     (meta,) = (m for m in Tree(page).open[0].find("meta") if "http-equiv" in m.attributes)
     assert meta.attributes["content"] == policy
-    assert not re.search(r"https?://|url\(|@import|<script|<link|\son\w+=|src=", page)
+    reasons = render_page([explain(RAIN, TRIPLES)])
+    assert not re.search(r"https?://|url\(|@import|<script|<link|\son\w+=|src=", page + reasons)
 
 
 @pytest.mark.parametrize("n_steps", [1, 30])
@@ -237,6 +229,119 @@ def test_render_gives_the_same_page_every_time():
     assert render(RAIN, "html") == render_page([RAIN]) == render_page((RAIN,))
 
 
+# The graph
+
+
+def test_the_graph_shows_every_stay_and_every_step_that_changes_something():
+    (graph,) = parse(RAIN).find("svg")
+    assert graph.attributes["role"] == "img"
+    assert graph.attributes["aria-label"] == "Process graph; the table says the same"
+    boxes = [[text.text() for text in stay.find("text")] for stay in graph.find("g", "stay")]
+    assert boxes == [
+        ["water", "sea"],
+        ["water", "air"],
+        ["water", "cloud"],
+        ["water", "ground"],
+        ["cloud", "sky"],
+        ["heat", "place unknown"],
+    ]
+    assert [edge.find("title")[0].text() for edge in graph.find("g", "edge")] == [
+        "moved, step 1",
+        "moved, step 2",
+        "moved, step 3",
+        "created, step 2",
+        "destroyed, step 3",
+    ]
+    numbers = [number.find("text")[0].text() for number in graph.find("g", "number")]
+    assert numbers == ["Step 1", "Step 2", "Step 3"]
+
+
+def test_a_page_without_stays_has_no_graph():
+    absent = Grid("1", ("One.",), (Row.from_locations("ink", ["-", "-"]),))
+    for grid in (absent, Grid("1", ("One.",), ())):
+        assert parse(grid).find("svg") == []
+
+
+# Reasons
+
+
+def test_reasons_are_told_and_mentions_marked():
+    tree = parse(explain(RAIN, TRIPLES))
+    (reasons,) = tree.find("ul", "reasons")
+    items = [words(li) for li in reasons.find("li")]
+    assert len(items) == 5
+    assert items[0] == (
+        "→ Step 1, water: moved from sea to air, 93% sure; or stays where it is, 20%. "
+        "Water rises. Most attended: water can be found in sea, 62%; rain is water, 25%; "
+        "water is wet, 8%."
+    )
+    assert next(mark.text() for mark in reasons.find("mark")) == "Water"
+    assert parse(RAIN).find("ul", "reasons") == []
+
+
+def test_attention_is_a_table_of_triples_by_steps_for_every_entity():
+    tree = parse(explain(RAIN, TRIPLES))
+    captions = [caption.text() for caption in tree.find("caption")]
+    assert captions == [
+        f"What was read for {name}, percent of the attention"
+        for name in ("water", "cloud; clouds", "heat")
+    ]
+    table = tree.find("table", "heat")[0]
+    assert [words(th, seen=True) for th in table.find("th")][:4] == ["Triple", "1", "2", "3"]
+    rows = {
+        row.find("th")[0].text(): [(td.text(), td.attributes["class"]) for td in row.find("td")]
+        for row in table.find("tbody")[0].find("tr")
+    }
+    assert rows == {
+        "water can be found in sea": [("62", "heat-4")] * 3,
+        "rain is water": [("25", "heat-3")] * 3,
+        "water is wet": [("8", "heat-1")] * 3,
+        "water is used for tea": [("4", "heat-0")] * 3,
+    }
+
+
+def test_without_triples_that_is_said():
+    tree = parse(explain(RAIN))
+    assert tree.find("table", "heat") == []
+    assert "No triples were read." in tree.text()
+    still = Grid("1", ("It rests.",), (Row.from_locations("stone", ["sand", "sand"]),))
+    assert "Nothing changes." in parse(explain(still)).text()
+
+
+def test_hostile_reasons_are_shown_as_text():
+    evidence = Evidence(HOSTILE, HOSTILE, HOSTILE, HOSTILE, 0.5)
+    grid = Grid("1", (HOSTILE,), (Row.from_locations(HOSTILE, ["-", HOSTILE]),))
+    tree = parse(explain(grid, (evidence,)))
+    assert tree.find("script") == tree.find("img") == []
+    assert tree.find("q")[0].text() == HOSTILE
+    assert tree.find("table", "heat")[0].find("tbody")[0].find("th")[0].text() == HOSTILE
+
+
+@given(st.lists(grids() | explanations(), max_size=3))
+def test_any_reasons_are_shown_in_full(shown):
+    tree = parse(*shown)
+    explained = [each for each in shown if isinstance(each, Explanation)]
+    changes = [
+        cell
+        for each in explained
+        for row in each.grid.rows
+        for cell in row.steps
+        if cell.action != Action.NONE
+    ]
+    assert len([li for ul in tree.find("ul", "reasons") for li in ul.find("li")]) == len(changes)
+    read = [
+        row for each in explained for row in each.reasons if any(reason.evidence for reason in row)
+    ]
+    assert len(tree.find("table", "heat")) == len(read)
+    ids = [node.attributes["id"] for node in every(tree) if "id" in node.attributes]
+    assert len(ids) == len(set(ids))
+
+
+def every(node: Node) -> list[Node]:
+    nodes = [child for child in node.children if isinstance(child, Node)]
+    return nodes + [one for child in nodes for one in every(child)]
+
+
 # Colours
 
 
@@ -285,23 +390,6 @@ def test_no_color_is_written_outside_the_themes_and_no_text_is_faded():
     assert not re.search(r"#[0-9a-f]{3,8}\b|rgb|hsl|opacity", rules)
     used = set(re.findall(r"var\(--([\w-]+)\)", rules)) - {"rows"}
     assert used == set(themes()["light"])
-
-
-CELLS = st.builds(
-    Cell,
-    st.sampled_from(Action),
-    st.sampled_from("-?") | st.text(max_size=20),
-    st.sampled_from("-?") | st.text(max_size=20),
-    st.none() | st.floats(),
-)
-
-
-@st.composite
-def grids(draw):
-    n_steps = draw(st.integers(0, 12))
-    rows = st.builds(Row, st.text(max_size=30), st.tuples(*[CELLS] * n_steps))
-    steps = st.tuples(*[st.text(max_size=60)] * n_steps)
-    return draw(st.builds(Grid, st.text(max_size=9), steps, st.lists(rows, max_size=4).map(tuple)))
 
 
 @given(st.lists(grids(), max_size=3))

@@ -14,15 +14,7 @@ from koala.errors import KoalaError
 from koala.grid import Cell, Grid, Row
 from koala.states import Action
 
-RAIN = Grid(
-    "37",
-    ("Water rises.", "A cloud forms.", "It rains."),
-    (
-        Row.from_locations("water", ["sea", "air", "cloud", "ground"]),
-        Row.from_locations("cloud ; clouds", ["-", "-", "sky", "-"]),
-        Row.from_locations("heat", ["?", "?", "?", "?"]),
-    ),
-)
+from .anything import RAIN, TRIPLES, explain, explanations, grids
 
 
 def long_grid(n_steps: int, n_rows: int = 4) -> Grid:
@@ -67,6 +59,8 @@ def test_whole_table():
         "1  Water rises.\n"
         "2  A cloud forms.\n"
         "3  It rains.\n"
+        "\n"
+        "koala|test\n"
     )
 
 
@@ -206,6 +200,48 @@ def test_wide_characters_stay_aligned():
     assert cell_len(first[: first.index("×")]) == second.index("+")
 
 
+# Reasons
+
+
+def reasons_of(explanation) -> list[str]:
+    text = render(explanation, width=80).removeprefix(render(RAIN).removesuffix("\nkoala|test\n"))
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+
+
+def test_every_change_is_told_after_the_table():
+    assert reasons_of(explain(RAIN, TRIPLES)) == [
+        "Step 1, water: moved from sea to air, 93% sure; or stays where it is, 20%. “Water rises.” "
+        "Most attended: water can be found in sea, 62%; rain is water, 25%; water is wet, 8%.",
+        "Step 2, water: moved from air to cloud, 50% sure; or stays where it is, 20%. "
+        "“A cloud forms.” "
+        "Most attended: water can be found in sea, 62%; rain is water, 25%; water is wet, 8%.",
+        "Step 2, cloud; clouds: created at sky; or moved, 60%. “A cloud forms.” "
+        "Most attended: water can be found in sea, 62%; rain is water, 25%; water is wet, 8%.",
+        "Step 3, water: moved from cloud to ground, 100% sure; or to air, 30%. “It rains.” "
+        "Most attended: water can be found in sea, 62%; rain is water, 25%; water is wet, 8%.",
+        "Step 3, cloud; clouds: destroyed at sky; or moved, 60%. “It rains.” "
+        "Most attended: water can be found in sea, 62%; rain is water, 25%; water is wet, 8%.",
+        "koala|test",
+    ]
+
+
+def test_reasons_without_triples_and_without_changes():
+    *_, last_change, told, _ = reasons_of(explain(RAIN))
+    assert last_change.endswith("“It rains.”")
+    assert told == "No triples were read."
+    still = Grid("1", ("It rests.",), (Row.from_locations("stone", ["sand", "sand"]),))
+    assert "Nothing changes." in render(explain(still))
+
+
+@given(explanations(), st.integers(24, 120))
+def test_any_reasons_render_safely_within_the_width(explanation, width):
+    text = render(explanation, width=width)
+    assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in text.replace("\n", ""))
+    assert max(cell_len(line) for line in text.split("\n")) <= width
+    changes = [cell for row in explanation.grid.rows for cell in row.steps if cell.action != "NONE"]
+    assert text.count("\nStep ") >= len(changes)
+
+
 def test_an_unknown_format_names_the_known_ones():
     with pytest.raises(KoalaError, match="'pdf' is unknown; expected one of table, html"):
         render(RAIN, "pdf")
@@ -214,23 +250,6 @@ def test_an_unknown_format_names_the_known_ones():
 def test_clean_keeps_what_is_harmless():
     assert clean("naïve 東京 👩‍🔬 שלום") == "naïve 東京 👩‍🔬 שלום"
     assert clean(" a\n\tb\u2028c ") == "a b c"
-
-
-CELLS = st.builds(
-    Cell,
-    st.sampled_from(Action),
-    st.sampled_from("-?") | st.text(max_size=20),
-    st.sampled_from("-?") | st.text(max_size=20),
-    st.none() | st.floats(),
-)
-
-
-@st.composite
-def grids(draw):
-    n_steps = draw(st.integers(0, 12))
-    rows = st.builds(Row, st.text(max_size=30), st.tuples(*[CELLS] * n_steps))
-    steps = st.tuples(*[st.text(max_size=60)] * n_steps)
-    return draw(st.builds(Grid, st.text(max_size=9), steps, st.lists(rows, max_size=4).map(tuple)))
 
 
 @given(grids(), st.integers(1, 120))

@@ -9,6 +9,7 @@ import typer
 import koala
 from koala.cli import (
     ablate,
+    batch,
     data,
     encoders,
     evaluate,
@@ -16,6 +17,7 @@ from koala.cli import (
     models,
     predict,
     pretrain,
+    serve,
     show,
     track,
     train,
@@ -37,7 +39,9 @@ app.command("train", epilog=train.EXAMPLE)(train.train_cli)
 app.command("ablate", epilog=ablate.EXAMPLE)(ablate.ablate_cli)
 app.command("export", epilog=models.EXPORT_EXAMPLE)(models.export_cli)
 app.command("models", epilog=models.MODELS_EXAMPLE)(models.models_cli)
+app.command("batch", epilog=batch.EXAMPLE)(batch.batch_cli)
 app.command("show", epilog=show.EXAMPLE)(show.show_cli)
+app.command("serve", epilog=serve.EXAMPLE)(serve.serve_cli)
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")
 app.add_typer(knowledge.app, name="knowledge")

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from koala.grid import Grid
+    from koala.display import Shown
 
 
 def write(text: str, path: Path | None) -> None:
@@ -39,7 +39,7 @@ def show(*parts: "RenderableType") -> None:
         console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
 
 
-def show_grids(grids: Sequence["Grid"]) -> None:
+def show_grids(shown: Sequence["Shown"]) -> None:
     """Show grids on stdout, in colour and as wide as the terminal is."""
     from rich.console import Console
 
@@ -48,5 +48,5 @@ def show_grids(grids: Sequence["Grid"]) -> None:
     console = Console()
     color = console.color_system is not None and not console.no_color
     typer.echo(
-        "\n".join(render(grid, color=color, width=console.width) for grid in grids), nl=False
+        "\n".join(render(each, color=color, width=console.width) for each in shown), nl=False
     )

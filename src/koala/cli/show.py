@@ -11,6 +11,7 @@ from koala.cli.output import show_grids, write
 from koala.errors import KoalaError
 
 if TYPE_CHECKING:
+    from koala.display import Shown
     from koala.grid import Grid
 
 EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 4"
@@ -24,6 +25,8 @@ class GridFormat(StrEnum):
     TSV = "tsv"
     CSV = "csv"
     HTML = "html"
+    MERMAID = "mermaid"
+    DOT = "dot"
 
 
 def show_cli(
@@ -40,7 +43,7 @@ def show_cli(
     format: Annotated[GridFormat, typer.Option(help="What to write.")] = GridFormat.TABLE,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
 ) -> None:
-    """Draw grids in the terminal or as a page, or convert them."""
+    """Draw grids in the terminal, as a page or as a graph, or convert them."""
     grids = select_grids(_read(file, sentences), id or ())
     if format == GridFormat.TABLE and output is None:
         show_grids(grids)
@@ -71,19 +74,24 @@ def select_grids(grids: Sequence["Grid"], ids: Sequence[str]) -> list["Grid"]:
     return [known[id] for id in ids] or list(grids)
 
 
-def convert_grids(grids: Sequence["Grid"], format: GridFormat) -> str:
-    """Write grids in a format."""
-    from koala.display import render, render_page
+def convert_grids(shown: Sequence["Shown"], format: GridFormat) -> str:
+    """Write grids in a format; what they come with of reasons where the format has room."""
+    from koala.display import grid_of, render, render_dot, render_mermaid, render_page
 
+    grids = [grid_of(each) for each in shown]
     match format:
         case GridFormat.JSON:
-            return "".join(grid.to_json() + "\n" for grid in grids)
+            return "".join(each.to_json() + "\n" for each in shown)
         case GridFormat.TSV:
             return "".join(grid.to_tsv() for grid in grids)
         case GridFormat.CSV:
             header, *rows = "".join(grid.to_csv() for grid in grids).splitlines(keepends=True)
             return header + "".join(row for row in rows if row != header)
         case GridFormat.HTML:
-            return render_page(grids)
+            return render_page(shown)
+        case GridFormat.MERMAID:
+            return render_mermaid(grids)
+        case GridFormat.DOT:
+            return render_dot(grids)
         case GridFormat.TABLE:
-            return "\n".join(render(grid) for grid in grids)
+            return "\n".join(render(each) for each in shown)

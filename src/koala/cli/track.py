@@ -9,7 +9,8 @@ from koala.cli.output import show_grids, write
 from koala.cli.show import GridFormat, convert_grids
 from koala.cli.trackers import open_tracker
 
-EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants"'
+EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
+_TELLS_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
 
 
 def track_cli(
@@ -18,8 +19,16 @@ def track_cli(
     ] = None,
     entity: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="What to track; repeatable; aliases with `;`."),
+        typer.Option(
+            metavar="NAME",
+            help="What to track; repeatable; aliases with `;`. None: found in the text.",
+        ),
     ] = None,
+    find: Annotated[bool, typer.Option("--find", help="Find more beside each --entity.")] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Say why: confidence, runner-up, sentence, triples."),
+    ] = False,
     format: Annotated[GridFormat, typer.Option(help="What to write.")] = GridFormat.TABLE,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
     model: Annotated[str | None, typer.Option(help="A bundled model's name, or a folder.")] = None,
@@ -29,19 +38,29 @@ def track_cli(
 ) -> None:
     """Track entities through a text: one step a line, or one a sentence if it is one line."""
     from koala.errors import KoalaError
+    from koala.text import is_english
+
+    if explain and format not in _TELLS_REASONS:
+        known = ", ".join(_TELLS_REASONS)
+        raise KoalaError(f"--explain: {format} has no room for reasons. Formats that do: {known}.")
+    text, id = _read(file)
+    if not is_english(text):
+        typer.echo("Warning: this does not look like English; koala reads English only.", err=True)
+    tracker = open_tracker(model, has_knowledge=knowledge)
+    track = tracker.explain if explain else tracker.track
+    shown = track(text, entity or None, find=find, id=id)
+    if format == GridFormat.TABLE and output is None:
+        show_grids([shown])
+    else:
+        write(convert_grids([shown], format), output)
+
+
+def _read(file: Path | None) -> tuple[str, str]:
+    """Give a text and what to call it."""
     from koala.examples import read_example
     from koala.files import read_text
 
     if file is None:
         example = read_example()
-        text, names, id = "\n".join(example.steps), entity or list(example.names), example.id
-    else:
-        text, names = read_text(file), entity or []
-        id = "stdin" if str(file) == "-" else file.stem
-    if not names:
-        raise KoalaError("Which entities? Name each one with --entity.")
-    grid = open_tracker(model, has_knowledge=knowledge).track(text, names, id=id)
-    if format == GridFormat.TABLE and output is None:
-        show_grids([grid])
-    else:
-        write(convert_grids([grid], format), output)
+        return "\n".join(example.steps), example.id
+    return read_text(file), "stdin" if str(file) == "-" else file.stem

@@ -1,12 +1,16 @@
-"""What the table and the page share: marks, words, and text that is safe to show."""
+"""What table, page and graph share: marks, words, and text that is safe to show."""
 
 import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
+from koala.explanation import Explanation
 from koala.grid import Cell, Grid, Row
-from koala.states import ABSENT, Action, action_of
+from koala.states import ABSENT, UNKNOWN, Action, action_of
+
+Shown = Grid | Explanation
+"""What can be drawn: a grid, or a grid with the reasons for its cells."""
 
 
 class Kind(StrEnum):
@@ -25,6 +29,16 @@ SYMBOLS: Mapping[Kind, str] = MappingProxyType(
 WORDS: Mapping[Kind, str] = MappingProxyType(
     dict(zip(Kind, ("created", "moved", "destroyed", "unchanged", "does not exist"), strict=True))
 )
+_TOLD: Mapping[Kind, str] = MappingProxyType(
+    {
+        Kind.CREATE: "created at {after}",
+        Kind.MOVE: "moved from {before} to {after}",
+        Kind.DESTROY: "destroyed at {before}",
+        Kind.EXISTS: "still at {after}",
+        Kind.ABSENT: "does not exist",
+    }
+)
+_LONGEST_NAME = 64
 # Characters that turn the reading direction of what stands after them.
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -43,6 +57,17 @@ def _is_safe(character: str) -> bool:
     return unicodedata.category(character) not in ("Cc", "Cs") and character not in _DIRECTIONS
 
 
+def shorten(text: str) -> str:
+    """Make text safe to show, and no longer than a name should be."""
+    text = clean(text)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1].rstrip()}…"
+
+
+def grid_of(shown: Shown) -> Grid:
+    """Give the grid alone."""
+    return shown.grid if isinstance(shown, Explanation) else shown
+
+
 def name_of(row: Row) -> str:
     """Give the names of an entity as one text."""
     return clean("; ".join(row.aliases))
@@ -59,6 +84,23 @@ def place_of(cell: Cell) -> str:
     """Give the place to show in a cell: none where the symbol alone says it."""
     hidden = not cell.exists and kind_of(cell) in (Kind.DESTROY, Kind.ABSENT)
     return "" if hidden else clean(cell.after)
+
+
+def tell(cell: Cell) -> str:
+    """Say what happens in a cell: `moved from sea to air`."""
+    before, after = tell_place(cell.before), tell_place(cell.after)
+    return clean(_TOLD[kind_of(cell)].format(before=before, after=after))
+
+
+def tell_place(place: str) -> str:
+    """Name a place in a sentence."""
+    return "an unknown place" if place == UNKNOWN else clean(place)
+
+
+def confidence_of(cell: Cell) -> float | None:
+    """Give a cell's confidence; a file may hold any number, only a probability is shown."""
+    is_probability = cell.confidence is not None and 0 <= cell.confidence <= 1
+    return cell.confidence if is_probability else None
 
 
 def is_contradiction(row: Row, index: int) -> bool:

@@ -1,26 +1,34 @@
 """Grids as one HTML page that needs nothing else: no network, no script, no font.
 
-Everything a grid holds is a user's text and passes through `_escape`. Colour is never the only
+Everything a grid holds is a user's text and passes through `escape`. Colour is never the only
 signal: each cell has a symbol to see and a word to hear.
 """
 
-import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from types import MappingProxyType
 
+from koala.display.drawing import render_svg
+from koala.display.graph import build_graph
 from koala.display.marks import (
     SYMBOLS,
     WORDS,
     Kind,
+    Shown,
     clean,
+    confidence_of,
     find_problems,
+    grid_of,
     is_contradiction,
     kind_of,
     name_of,
     place_of,
+    tell,
     title_of,
 )
+from koala.display.markup import escape, join_lines
+from koala.display.reasons import render_reasons
+from koala.explanation import Explanation
 from koala.grid import Cell, Grid, Row
 from koala.states import ABSENT, UNKNOWN
 
@@ -38,22 +46,15 @@ _SPOKEN: Mapping[Kind, str] = MappingProxyType(
 )
 """What those who hear the page get instead of the symbol."""
 
-_TOLD: Mapping[Kind, str] = MappingProxyType(
-    {
-        Kind.CREATE: "created at {after}",
-        Kind.MOVE: "moved from {before} to {after}",
-        Kind.DESTROY: "destroyed at {before}",
-        Kind.EXISTS: "still at {after}",
-        Kind.ABSENT: "does not exist",
-    }
-)
-"""What a cell says on hover."""
 
+def render_page(shown: Sequence[Shown], *, title: str = "Entities, step by step") -> str:
+    """Render grids as a standalone page, with reasons where they come with some.
 
-def render_page(grids: Sequence[Grid], *, title: str = "Entities, step by step") -> str:
-    """Render grids as a standalone page; several get a table of contents."""
+    Several grids get a table of contents.
+    """
     css = files("koala.display").joinpath("page.css").read_text(encoding="utf-8")
-    sections = [_render_section(grid, number) for number, grid in enumerate(grids, 1)]
+    sections = [_render_section(each, number) for number, each in enumerate(shown, 1)]
+    grids = [grid_of(each) for each in shown]
     body = [_render_contents(grids) if len(grids) > 1 else "", _render_legend(grids), *sections]
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -62,26 +63,18 @@ def render_page(grids: Sequence[Grid], *, title: str = "Entities, step by step")
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{_escape(title)}</title>
+<title>{escape(title)}</title>
 <style>
 {css}</style>
 </head>
 <body>
 <main>
-<h1>{_escape(title)}</h1>
-{_lines(body) if grids else "<p>No procedures.</p>"}
+<h1>{escape(title)}</h1>
+{join_lines(body) if grids else "<p>No procedures.</p>"}
 </main>
 </body>
 </html>
 """
-
-
-def _escape(text: str) -> str:
-    return html.escape(clean(text))
-
-
-def _lines(parts: Iterable[str]) -> str:
-    return "\n".join(part for part in parts if part)
 
 
 def _count(number: int, noun: str, nouns: str) -> str:
@@ -95,11 +88,13 @@ def _sizes(grid: Grid) -> str:
 
 def _render_contents(grids: Sequence[Grid]) -> str:
     items = [
-        f'<li><a href="#grid-{number}">{html.escape(title_of(grid))}</a> '
+        f'<li><a href="#grid-{number}">{escape(title_of(grid))}</a> '
         f'<span class="quiet">{_sizes(grid)}</span></li>'
         for number, grid in enumerate(grids, 1)
     ]
-    return _lines(['<nav class="contents" aria-label="Procedures">', "<ul>", *items, "</ul></nav>"])
+    return join_lines(
+        ['<nav class="contents" aria-label="Procedures">', "<ul>", *items, "</ul></nav>"]
+    )
 
 
 def _render_legend(grids: Sequence[Grid]) -> str:
@@ -110,32 +105,35 @@ def _render_legend(grids: Sequence[Grid]) -> str:
         items.append(_render_key("confidence", "%", "confidence"))
     if any(is_contradiction(row, i) for row, i in cells):
         items.append(_render_key("contradiction", "!", "contradicts the steps before"))
-    return _lines(['<ul class="legend" aria-label="Legend">', *items, "</ul>"])
+    return join_lines(['<ul class="legend" aria-label="Legend">', *items, "</ul>"])
 
 
 def _render_key(name: str, symbol: str, meaning: str) -> str:
     return f'<li><span class="key {name}">{symbol}</span> {meaning}</li>'
 
 
-def _render_section(grid: Grid, number: int) -> str:
+def _render_section(shown: Shown, number: int) -> str:
+    grid = grid_of(shown)
     key = f"grid-{number}"
-    problems = [f'<p class="problem">! {_escape(text)}</p>' for text in find_problems(grid)]
+    problems = [f'<p class="problem">! {escape(text)}</p>' for text in find_problems(grid)]
     parts = [
         f'<section id="{key}" aria-labelledby="{key}-title">',
-        f'<h2 id="{key}-title">{html.escape(title_of(grid))}</h2>',
+        f'<h2 id="{key}-title">{escape(title_of(grid))}</h2>',
         _render_grid(grid, key) if grid.rows else '<p class="quiet">No entities.</p>',
         *problems,
         _render_sentences(grid, key) if grid.steps else "",
-        f'<p class="signature">{_escape(grid.signature)}</p>' if grid.signature else "",
+        _render_graph(grid, key),
+        render_reasons(shown, key) if isinstance(shown, Explanation) else "",
+        f'<p class="signature">{escape(grid.signature)}</p>' if grid.signature else "",
         "</section>",
     ]
-    return _lines(parts)
+    return join_lines(parts)
 
 
 def _render_grid(grid: Grid, key: str) -> str:
     wide = " wide" if _is_wide(grid) else ""
     numbers = [
-        f'<th scope="col" title="{_escape(sentence)}"><a href="#{key}-step-{number}">'
+        f'<th scope="col" title="{escape(sentence)}"><a href="#{key}-step-{number}">'
         f'<span class="hidden">Step </span>{number}</a></th>'
         for number, sentence in enumerate(grid.steps, 1)
     ]
@@ -150,7 +148,7 @@ def _render_grid(grid: Grid, key: str) -> str:
         "</tbody>",
         "</table></div>",
     ]
-    return _lines(parts)
+    return join_lines(parts)
 
 
 def _is_wide(grid: Grid) -> bool:
@@ -167,26 +165,26 @@ def _render_row(grid: Grid, row: Row) -> str:
     kind = Kind.ABSENT if row.initial == ABSENT else Kind.EXISTS
     spoken = _render_hidden(f"{WORDS[kind]} ") if kind == Kind.ABSENT else ""
     parts = [
-        f'<tr><th scope="row">{_escape(name_of(row))}</th>',
-        f'<td class="start {kind}">{spoken}{_escape(row.initial)}</td>',
+        f'<tr><th scope="row">{escape(name_of(row))}</th>',
+        f'<td class="start {kind}">{spoken}{escape(row.initial)}</td>',
         *(_render_cell(grid, row, index) for index in range(len(row.steps))),
         "</tr>",
     ]
-    return _lines(parts)
+    return join_lines(parts)
 
 
 def _render_cell(grid: Grid, row: Row, index: int) -> str:
     cell = row.steps[index]
     kind = kind_of(cell)
-    told = _escape(f"{name_of(row)}, step {index + 1}: {_tell(cell)}")
+    told = escape(f"{name_of(row)}, step {index + 1}: {_tell(cell)}")
     parts = [
-        f'<td class="{kind}" title="{told}\n{_escape(grid.steps[index])}">',
+        f'<td class="{kind}" title="{told}\n{escape(grid.steps[index])}">',
         f'<span class="mark" aria-hidden="true">{SYMBOLS[kind]}</span>',
         _render_hidden(f"{_SPOKEN[kind]} "),
-        f'<span class="place">{_escape(place_of(cell))}</span>',
+        f'<span class="place">{escape(place_of(cell))}</span>',
     ]
     if is_contradiction(row, index):
-        parts.append(f' <span class="contradiction">! from {_escape(cell.before)}</span>')
+        parts.append(f' <span class="contradiction">! from {escape(cell.before)}</span>')
     if confidence := _confidence(cell):
         parts.append(f' <span class="confidence">{confidence}</span>')
     return "".join([*parts, "</td>"])
@@ -197,23 +195,30 @@ def _render_hidden(text: str) -> str:
 
 
 def _tell(cell: Cell) -> str:
-    before, after = (
-        "an unknown place" if place == UNKNOWN else place for place in (cell.before, cell.after)
-    )
-    told = _TOLD[kind_of(cell)].format(before=before, after=after)
-    return f"{told} ({_confidence(cell)} confident)" if _confidence(cell) else told
+    return f"{tell(cell)} ({_confidence(cell)} confident)" if _confidence(cell) else tell(cell)
 
 
 def _confidence(cell: Cell) -> str:
-    # A file may hold any number, even NaN: only a probability is shown.
-    if cell.confidence is None or not 0 <= cell.confidence <= 1:
-        return ""
-    return f"{cell.confidence:.0%}"
+    confidence = confidence_of(cell)
+    return "" if confidence is None else f"{confidence:.0%}"
 
 
 def _render_sentences(grid: Grid, key: str) -> str:
     items = [
-        f'<li id="{key}-step-{number}">{_escape(sentence)}</li>'
+        f'<li id="{key}-step-{number}">{escape(sentence)}</li>'
         for number, sentence in enumerate(grid.steps, 1)
     ]
-    return _lines([f'<ol aria-label="Steps of procedure {_escape(grid.id)}">', *items, "</ol>"])
+    return join_lines([f'<ol aria-label="Steps of procedure {escape(grid.id)}">', *items, "</ol>"])
+
+
+def _render_graph(grid: Grid, key: str) -> str:
+    graph = build_graph(grid)
+    if not graph.stays:
+        return ""
+    parts = [
+        f'<h3 id="{key}-graph">Process</h3>',
+        f'<div class="scroll" role="region" aria-labelledby="{key}-graph" tabindex="0">',
+        render_svg(graph),
+        "</div>",
+    ]
+    return join_lines(parts)

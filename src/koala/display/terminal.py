@@ -15,18 +15,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from koala.display.changes import Change, find_changes, tell_evidence
 from koala.display.marks import (
     SYMBOLS,
     WORDS,
     Kind,
+    Shown,
     clean,
     find_problems,
+    grid_of,
     is_contradiction,
     kind_of,
     name_of,
     place_of,
+    shorten,
     title_of,
 )
+from koala.explanation import Explanation
 from koala.grid import Grid, Row
 from koala.states import ABSENT
 
@@ -37,7 +42,6 @@ _STYLES: Mapping[Kind, str] = MappingProxyType(
 _GAP = 2  # columns between two columns
 _NARROWEST = 24
 _LIMITS = (16, 13, 10)  # widths at which a column starts to wrap, the most readable first
-_LONGEST_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +90,17 @@ def build_table(
         table.add_column(str(step), width=layout.steps[step - 1], overflow="fold")
     for row in grid.rows:
         cells = [_build_cell(row, step - 1) for step in steps]
-        name = Text(_shorten(name_of(row)), "bold")
+        name = Text(shorten(name_of(row)), "bold")
         table.add_row(name, _build_start(row, first), *cells)
     return table
 
 
-def render_table(grid: Grid, *, width: int = 80, color: bool = False) -> str:
-    """Render a grid as text at most `width` wide; many steps give several tables in a stack."""
+def render_table(shown: Shown, *, width: int = 80, color: bool = False) -> str:
+    """Render a grid as text at most `width` wide; many steps give several tables in a stack.
+
+    Reasons, where it comes with some, stand below it.
+    """
+    grid = grid_of(shown)
     width = max(width, _NARROWEST)
     out = io.StringIO()
     console = _build_console(out, width, color=color)
@@ -106,6 +114,8 @@ def render_table(grid: Grid, *, width: int = 80, color: bool = False) -> str:
         console.print(Text(f"! {problem}", "yellow"))
     if grid.steps:
         console.print("", _build_sentences(grid), sep="\n")
+    if isinstance(shown, Explanation):
+        console.print("", _build_reasons(shown), sep="\n")
     if grid.signature:
         console.print("", Text(clean(grid.signature), "dim"), sep="\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().split("\n")[:-1])
@@ -140,13 +150,13 @@ def _build_cell(row: Row, index: int) -> Table:
 
 def _cell_text(row: Row, index: int) -> str:
     cell = row.steps[index]
-    text = _shorten(place_of(cell))
-    return f"{text} !from {_shorten(cell.before)}" if is_contradiction(row, index) else text
+    text = shorten(place_of(cell))
+    return f"{text} !from {shorten(cell.before)}" if is_contradiction(row, index) else text
 
 
 def _build_start(row: Row, first: int) -> Text:
     place = row.locations[first - 1]
-    return Text(_shorten(place), _STYLES[Kind.ABSENT if place == ABSENT else Kind.EXISTS])
+    return Text(shorten(place), _STYLES[Kind.ABSENT if place == ABSENT else Kind.EXISTS])
 
 
 def _build_legend() -> Text:
@@ -163,9 +173,22 @@ def _build_sentences(grid: Grid) -> Table:
     return table
 
 
-def _shorten(name: str) -> str:
-    name = clean(name)
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
+def _build_reasons(explanation: Explanation) -> Text:
+    """Build a paragraph a change."""
+    paragraphs = [_build_change(change) for change in find_changes(explanation)]
+    if not paragraphs:
+        paragraphs.append(Text("Nothing changes."))
+    if not any(reason.evidence for reasons in explanation.reasons for reason in reasons):
+        paragraphs.append(Text("No triples were read.", "dim"))
+    return Text("\n\n").join(paragraphs)
+
+
+def _build_change(change: Change) -> Text:
+    text = Text(f"Step {change.step}, {shorten(change.name)}: ", "bold")
+    text.append(change.told, _STYLES[change.kind])
+    text.append(f". “{clean(change.sentence)}”", "none")
+    known = tell_evidence(change)
+    return text.append(f" Most attended: {known}." if known else "", "dim")
 
 
 def _build_layout(grid: Grid, limit: int, most: int) -> Layout:
@@ -176,9 +199,9 @@ def _build_layout(grid: Grid, limit: int, most: int) -> Layout:
 
     rows = grid.rows
     return Layout(
-        fit(["entity", *(_shorten(name_of(row)) for row in rows)]),
+        fit(["entity", *(shorten(name_of(row)) for row in rows)]),
         tuple(
-            fit([_start_header(i + 1), *(_shorten(row.locations[i]) for row in rows)])
+            fit([_start_header(i + 1), *(shorten(row.locations[i]) for row in rows)])
             for i in range(max(len(grid.steps), 1))
         ),
         tuple(

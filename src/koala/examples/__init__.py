@@ -1,8 +1,18 @@
-"""Procedures written for koala, with hand-made grids."""
+"""Procedures written for koala, from different fields, with hand-made grids."""
 
 from importlib import resources
 
 from koala.grid import Grid
+
+
+def list_examples() -> tuple[str, ...]:
+    """Name the bundled grids.
+
+    >>> list_examples()
+    ('cave', 'coffee', 'dna')
+    """
+    names = (path.name for path in resources.files(__name__).iterdir())
+    return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
 
 
 def read_example(name: str = "coffee") -> Grid:

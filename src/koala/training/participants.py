@@ -16,11 +16,14 @@ from koala.evaluation.participants import (
     score_participants,
 )
 from koala.participants.features import WORDED, Described, Description, describe_procedures
-from koala.participants.ranker import DIGITS, Ranker, choose
+from koala.participants.ranker import Ranker, choose
 
 Table = NDArray[np.float64]
 
 THRESHOLDS = np.arange(0.2, 0.6, 0.01).round(2)
+"""Those that are tried."""
+
+_DIGITS = 4  # of a weight; more would differ from machine to machine
 
 _NEWTON_STEPS = 50
 # The largest slope of a fit that is done, and the share of a step's error that may be left.
@@ -43,8 +46,10 @@ class Learning:
     least: int = 4
     """How many things must have a feature for it to count."""
     folds: int = 5
-    extra_weight: float = 0.1
-    """How much a thing of the second corpus counts."""
+    extra: int = 200
+    """How many procedures of a second corpus are read, so that recipes are not foreign."""
+    extra_weight: float = 0.2
+    """How much a thing of those counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +76,53 @@ class Lesson:
         return np.array([number in matched for number in range(len(self.names))], dtype=bool)
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A ranker, and how well it did where it had not looked."""
+
+    ranker: Ranker
+    train: ParticipantScores
+    """In cross-validation, with the threshold that was chosen there."""
+    dev: ParticipantScores
+
+
+def learn(
+    train: Sequence[Procedure],
+    dev: Sequence[Procedure],
+    extra: Sequence[Procedure] = (),
+    *,
+    encoder: Encoder,
+    settings: Learning,
+) -> Learned:
+    """Learn from procedures whose entities are known; dev is only looked at to report."""
+    parts = [build_lessons(each, encoder) for each in (train, dev, extra[: settings.extra])]
+    lessons, unseen, others = parts
+    scores = cross_validate(lessons, others, settings)
+    threshold = find_threshold(lessons, scores)
+    ranker = replace(fit(lessons, others, settings), encoder=encoder.name, threshold=threshold)
+    found = [[ranker.score(each) for each in lesson.described[1]] for lesson in unseen]
+    return Learned(
+        ranker,
+        train=score_lessons(lessons, scores, threshold),
+        dev=score_lessons(unseen, found, threshold),
+    )
+
+
 def build_lessons(procedures: Sequence[Procedure], encoder: Encoder) -> list[Lesson]:
     """Describe the things of procedures whose entities are known."""
     described = describe_procedures(procedures, encoder)
     return [Lesson(*pair) for pair in zip(procedures, described, strict=True)]
 
 
-def learn(
-    lessons: Sequence[Lesson], extra: Sequence[Lesson], encoder: str, settings: Learning
-) -> Ranker:
-    """Learn from all lessons, with the threshold that is best in cross-validation."""
-    scores = cross_validate(lessons, extra, encoder, settings)
-    ranker = _fit(lessons, extra, encoder, settings)
-    return replace(ranker, threshold=find_threshold(lessons, scores))
-
-
 def cross_validate(
-    lessons: Sequence[Lesson], extra: Sequence[Lesson], encoder: str, settings: Learning
+    lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning
 ) -> list[list[float]]:
     """Give for every lesson the scores of its things from a ranker that never saw its prompt."""
     parts = [_find_fold(lesson.procedure, settings.folds) for lesson in lessons]
     rankers = []
     for part in range(settings.folds):
         others = [lesson for lesson, other in zip(lessons, parts, strict=True) if other != part]
-        rankers.append(_fit(others, extra, encoder, settings))
+        rankers.append(fit(others, extra, settings))
     return [
         [rankers[part].score(description) for description in lesson.described[1]]
         for lesson, part in zip(lessons, parts, strict=True)
@@ -125,39 +153,33 @@ def score_lessons(
     )
 
 
-def _fit(
-    lessons: Sequence[Lesson], extra: Sequence[Lesson], encoder: str, settings: Learning
-) -> Ranker:
-    """Fit a ranker without a threshold of its own."""
+def fit(lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning) -> Ranker:
+    """Fit a ranker; its threshold is still to be found."""
     everything = [*lessons, *extra]
     descriptions = [each for lesson in everything for each in lesson.described[1]]
     counts = Counter(name for each in descriptions for name in each.features)
     names = sorted(name for name, count in counts.items() if count >= settings.least)
-    scales = [settings.words if name.startswith(WORDED) else 1.0 for name in names]
-    # (things, features): the named ones, then the vectors
+    # Named features, then the vectors; the larger a feature, the less its weight is penalised.
+    scales = np.array(
+        [settings.words if name.startswith(WORDED) else 1.0 for name in names]
+        + [settings.nouns] * len(descriptions[0].noun)
+        + [settings.verbs] * len(descriptions[0].verb)
+    )
+    # (things, features)
     table = np.column_stack(
         (
-            _build_named(descriptions, names) * scales,
-            np.array([each.noun for each in descriptions], dtype=np.float64) * settings.nouns,
-            np.array([each.verb for each in descriptions], dtype=np.float64) * settings.verbs,
+            _build_named(descriptions, names),
+            np.array([each.noun for each in descriptions]),
+            np.array([each.verb for each in descriptions]),
         )
     )
-    labels = np.concatenate([lesson.labels for lesson in everything]).astype(np.float64)
+    labels = np.concatenate([lesson.labels for lesson in everything])
     n_first = sum(len(lesson.names) for lesson in lessons)
     importance = np.where(np.arange(len(labels)) < n_first, 1.0, settings.extra_weight)
-    found = fit_logistic(table, labels, importance, l2=settings.l2)
-    named, noun, verb = np.split(found, [len(names), (len(names) + len(found)) // 2])
-    weights = {
-        name: round(float(weight), DIGITS)
-        for name, weight in zip(names, named * scales, strict=True)
-    }
-    return Ranker(
-        encoder,
-        0.5,
-        weights,
-        (noun * settings.nouns).round(DIGITS),
-        (verb * settings.verbs).round(DIGITS),
-    )
+    weights = fit_logistic(table * scales, labels, importance, l2=settings.l2) * scales
+    weights = weights.round(_DIGITS)
+    named, noun, verb = np.split(weights, [len(names), (len(names) + len(weights)) // 2])
+    return Ranker("", 0.5, dict(zip(names, named.tolist(), strict=True)), noun, verb)
 
 
 def _build_named(descriptions: Sequence[Description], names: Sequence[str]) -> Table:
@@ -171,7 +193,7 @@ def _build_named(descriptions: Sequence[Description], names: Sequence[str]) -> T
     return table
 
 
-def fit_logistic(table: Table, labels: Table, importance: Table, *, l2: float) -> Table:
+def fit_logistic(table: Table, labels: NDArray[np.bool_], importance: Table, *, l2: float) -> Table:
     """Fit a logistic regression with an L2 penalty by Newton's method.
 
     `table` is (things, features), labels and importance are (things). Each step is solved by
