@@ -1,0 +1,61 @@
+"""`koala train-participants`: learn which things of a text are worth tracking."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from koala.cli.corpus import Data, find_corpus
+from koala.cli.output import show, write_json
+from koala.cli.training import tell
+
+EXAMPLE = "Example: koala train-participants --data propara/ --recipes recipes/ -o weights.json"
+
+
+def train_participants_cli(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="File of the weights; default: those koala ships."),
+    ] = None,
+    data: Data = None,
+    recipes: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Default: the folder recipes/ in $KOALA_DATA."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Learn to find entities from those of the train splits; the same data give the same file."""
+    from rich.table import Table
+
+    from koala.corpora import read_corpus
+    from koala.encoders import open_encoder
+    from koala.participants.ranker import WEIGHTS
+    from koala.training.participants import Learning, learn
+
+    splits = read_corpus(find_corpus(data, "propara")).splits
+    extra = read_corpus(find_corpus(recipes, "recipes")).splits["train"]
+    learned = learn(
+        *(
+            [example.procedure for example in each]
+            for each in (splits["train"], splits["dev"], extra)
+        ),
+        # One thread adds up in one order.
+        encoder=open_encoder(threads=1),
+        settings=Learning(),
+    )
+    path = output or WEIGHTS
+    learned.ranker.write(path)
+    tell(f"Wrote {path}.")
+    rows = {"train, cross-validated": learned.train, "dev": learned.dev}
+    if as_json:
+        write_json(
+            {name: {**each.to_dict(), "signature": each.signature} for name, each in rows.items()}
+        )
+        return
+    table = Table(title="Entities found, by their head nouns")
+    table.add_column("")
+    for column in ("precision", "recall", "F1"):
+        table.add_column(column, justify="right")
+    for name, each in rows.items():
+        table.add_row(name, *(f"{value:.3f}" for value in each.score.to_dict().values()))
+    show(table, learned.dev.signature)

@@ -1,0 +1,233 @@
+"""The application: routes over the tracker and its worker."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from koala import __version__
+from koala.errors import KoalaError
+from koala.examples import list_examples, read_example
+from koala.tracker import Tracker
+from koala.web.errors import RequestError, build_answer, find_problem
+from koala.web.export import TYPES, ExportFormat, export_grids, read_shown
+from koala.web.guard import Guard
+from koala.web.limits import Limits
+from koala.web.pages import read_files
+from koala.web.reference import render_reference
+from koala.web.schemas import (
+    ERRORS,
+    Documents,
+    ExampleValue,
+    Grids,
+    GridValue,
+    Health,
+)
+from koala.web.service import check_documents, track_documents
+from koala.web.worker import IsWanted, LineFullError, StoppedError, TooSlowError, Worker
+
+T = TypeVar("T")
+_DESCRIPTION = (
+    "koala reads a text that describes a procedure and tells, for every entity and every step, "
+    "whether it exists, is created, moved or destroyed, and where it is."
+)
+
+
+def build_app(tracker: Tracker, limits: Limits | None = None) -> FastAPI:
+    """Build the application around a tracker, which from now on one thread alone uses."""
+    limits = limits or Limits()
+    tracking = Worker(limits.waiting, name="tracker")
+    drawing = Worker(limits.waiting, name="drawing")
+
+    @asynccontextmanager
+    async def live(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        stop(app)
+
+    app = FastAPI(
+        title="koala",
+        version=__version__,
+        description=_DESCRIPTION,
+        # FastAPI's own pages fetch scripts from elsewhere; ours is below.
+        docs_url=None,
+        redoc_url=None,
+        lifespan=live,
+    )
+    app.state.workers = (tracking, drawing)
+    app.add_middleware(Guard, limits=limits)
+    _add_errors(app)
+    _add_pages(app)
+    _add_information(app, tracker, tracking, limits)
+    _add_tracking(app, tracker, tracking, limits)
+    _add_export(app, drawing, limits)
+    return app
+
+
+def stop(app: FastAPI) -> None:
+    """Take no work on any more; those who wait are answered with 503."""
+    for worker in app.state.workers:
+        worker.stop()
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(404)
+    async def find_nothing(request: Request, _error: HTTPException) -> Response:
+        message = f"There is nothing at {request.url.path}. The API is described at /docs."
+        return build_answer(HTTPException(404, message))
+
+    @app.exception_handler(HTTPException)
+    async def refuse(_request: Request, error: HTTPException) -> Response:
+        return build_answer(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def explain(_request: Request, error: RequestValidationError) -> Response:
+        return build_answer(find_problem(error.errors()))
+
+    @app.exception_handler(Exception)
+    async def regret(_request: Request, _error: Exception) -> Response:
+        # What went wrong is in the server's log, with a traceback; not in the answer.
+        message = "The server made a mistake; it is in its log."
+        return build_answer(RequestError(500, "internal", message))
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    async def page() -> Response:
+        return static("index.html")
+
+    @app.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
+    async def reference() -> Response:
+        return Response(render_reference(app.openapi()), media_type="text/html")
+
+    @app.api_route("/static/{name}", methods=["GET", "HEAD"], include_in_schema=False)
+    async def asset(name: str) -> Response:
+        return static(name)
+
+    def static(name: str) -> Response:
+        if name not in read_files():
+            raise HTTPException(404)
+        content, kind = read_files()[name]
+        return Response(content, media_type=kind)
+
+
+def _add_information(app: FastAPI, tracker: Tracker, worker: Worker, limits: Limits) -> None:
+    @app.get("/api/health", response_description="It is up.")
+    async def health() -> Health:
+        """Tell that the server is up, what it runs and what it allows."""
+        return Health(
+            status="ok",
+            version=__version__,
+            model=tracker.card.signature,
+            waiting=worker.waiting,
+            limits=asdict(limits),
+        )
+
+    @app.get("/api/examples", response_description="The procedures.")
+    async def examples() -> list[ExampleValue]:
+        """Give the bundled procedures, as texts with the entities to track."""
+        return [_build_example(name) for name in list_examples()]
+
+
+def _build_example(name: str) -> ExampleValue:
+    grid = read_example(name)
+    return ExampleValue(
+        name=name, title=grid.id, text="\n".join(grid.steps), entities=list(grid.names)
+    )
+
+
+def _add_tracking(app: FastAPI, tracker: Tracker, worker: Worker, limits: Limits) -> None:
+    @app.post(
+        "/api/track",
+        response_class=Response,
+        responses={
+            **ERRORS,
+            200: {"model": GridValue | list[GridValue], "description": "What came of it."},
+        },
+    )
+    async def track(request: Request, documents: Documents) -> Response:
+        """Track one procedure, or a list of them; the answer is one grid, or a list."""
+        in_list = isinstance(documents, list)
+        wanted = documents if isinstance(documents, list) else [documents]
+        check_documents(wanted, limits, in_list=in_list)
+
+        def work(is_wanted: IsWanted) -> bytes:
+            return track_documents(tracker, wanted, limits, is_wanted, in_list=in_list)
+
+        answer = await _do(worker, work, request, limits)
+        return Response(answer, media_type="application/json")
+
+
+def _add_export(app: FastAPI, worker: Worker, limits: Limits) -> None:
+    contents: dict[str, Any] = {kind.partition(";")[0]: {} for kind, _ in TYPES.values()}
+
+    @app.post(
+        "/api/export",
+        response_class=Response,
+        responses={**ERRORS, 200: {"content": contents, "description": "The file."}},
+    )
+    async def export(
+        request: Request,
+        grids: Grids,
+        format: Annotated[ExportFormat, Query(description="What to write.")],
+    ) -> Response:
+        """Write a grid, or several, as a file; they come as `/api/track` gave them."""
+        values = grids if isinstance(grids, list) else [grids]
+
+        def work(_is_wanted: IsWanted) -> str:
+            try:
+                return export_grids([read_shown(value) for value in values], format)
+            except KoalaError as error:
+                raise RequestError(422, "not_exported", str(error)) from None
+
+        answer = await _do(worker, work, request, limits)
+        kind, ending = TYPES[format]
+        # Never shown in our own name: a file to keep.
+        headers = {"content-disposition": f'attachment; filename="grid.{ending}"'}
+        return Response(answer, media_type=kind, headers=headers)
+
+
+async def _do(worker: Worker, work: Callable[[IsWanted], T], request: Request, limits: Limits) -> T:
+    """Have work done while the client waits; say why if it is not done."""
+    try:
+        return await _while_there(request, worker.do(work, seconds=limits.seconds))
+    except LineFullError:
+        raise RequestError(
+            429,
+            "busy",
+            f"{limits.waiting} requests wait already. Try again soon.",
+            headers={"retry-after": "1"},
+        ) from None
+    except StoppedError:
+        raise RequestError(
+            503, "stopping", "The server is stopping.", headers={"retry-after": "5"}
+        ) from None
+    except TooSlowError:
+        message = (
+            f"There was no answer after {limits.seconds:g} seconds, with the time in line. "
+            "Send less, or try again later."
+        )
+        raise RequestError(503, "too_slow", message, headers={"retry-after": "5"}) from None
+
+
+async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Wait as long as the client does; one that has gone frees its place in line."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_wait_until_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise RequestError(499, "gone", "The client has gone.")
+        return task.result()
+    finally:
+        gone.cancel()
+        task.cancel()
+
+
+async def _wait_until_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,91 @@
+"""Requests → tracker → JSON; runs in the worker's thread."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from koala.errors import FileError, KoalaError
+from koala.text import is_english, load_tagger, split_steps
+from koala.tracker import Tracker
+from koala.web.errors import RequestError
+from koala.web.limits import Limits
+from koala.web.schemas import Document
+from koala.web.worker import IsWanted
+
+
+class UnwantedError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+def check_documents(documents: Sequence[Document], limits: Limits, *, in_list: bool) -> None:
+    """Refuse what can be seen to be too much before a text is read."""
+    _check(len(documents), limits.documents, "documents", "procedures", None)
+    for number, document in enumerate(documents):
+        place = f"{number}." if in_list else ""
+        field = f"{place}text" if document.text is not None else f"{place}steps"
+        content = document.content
+        if not isinstance(content, str):
+            _check(len(content), limits.steps, "steps", "steps", field)
+            for index, step in enumerate(content):
+                _check_step(step, limits, f"{field}.{index}")
+        length = len(content) if isinstance(content, str) else sum(map(len, content))
+        _check(length, limits.characters, "characters", "characters", field)
+        entities = document.entities or ()
+        _check(len(entities), limits.entities, "entities", "entities", f"{place}entities")
+        names = [(f"{place}entities.{index}", name) for index, name in enumerate(entities)]
+        for where, name in [(f"{place}id", document.id or ""), *names]:
+            _check(len(name), limits.name_characters, "name", "characters of a name", where)
+
+
+def _check(number: int, most: int, code: str, what: str, field: str | None) -> None:
+    if number > most:
+        message = f"{number:,} {what} came; {most:,} are the limit."
+        raise RequestError(422, f"too_many_{code}", message, field=field)
+
+
+def _check_step(step: str, limits: Limits, field: str) -> None:
+    _check(len(step), limits.step_characters, "characters", "characters of a step", field)
+
+
+def track_documents(
+    tracker: Tracker,
+    documents: Sequence[Document],
+    limits: Limits,
+    is_wanted: IsWanted,
+    *,
+    in_list: bool,
+) -> bytes:
+    """Track documents one after the other and give the answer as JSON."""
+    answers = []
+    for number, document in enumerate(documents):
+        if not is_wanted():
+            raise UnwantedError
+        place = f"{number}." if in_list else ""
+        try:
+            # The tagger remembers every word it has seen; here it forgets them after each text.
+            with load_tagger().memory_zone():
+                if document.text is not None:
+                    _check_text(document.text, limits, f"{place}text")
+                answers.append(_track(tracker, document, id=str(number + 1)))
+        except FileError:
+            # Files are the server's own: where they lie is nobody's business.
+            raise
+        except KoalaError as error:
+            raise RequestError(422, "not_tracked", str(error), field=place.rstrip(".")) from None
+    return json.dumps(answers if in_list else answers[0], ensure_ascii=False).encode()
+
+
+def _check_text(text: str, limits: Limits, field: str) -> None:
+    steps = split_steps(text)
+    _check(len(steps), limits.steps, "steps", "steps", field)
+    for step in steps:
+        _check_step(step.text, limits, field)
+
+
+def _track(tracker: Tracker, document: Document, *, id: str) -> dict[str, Any]:
+    run = tracker.explain if document.explain else tracker.track
+    grid = run(document.content, document.entities, find=document.find, id=document.id or id)
+    value = grid.to_dict()
+    if not is_english(" ".join(value["steps"])):
+        value["warnings"] = ["This does not look like English; koala reads English only."]
+    return {**(document.model_extra or {}), **value}

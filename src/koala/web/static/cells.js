@@ -1,0 +1,28 @@
+// What a cell says, in a word and in a sentence.
+
+export const SYMBOLS = { create: "+", move: "→", destroy: "×", exists: "·", absent: "-" };
+
+/** How a cell looks: its action or, where nothing happens, whether the entity is there. */
+export function kindOf(cell) {
+  if (cell.action !== "NONE") return cell.action.toLowerCase();
+  return cell.after === "-" ? "absent" : "exists";
+}
+
+export const named = (place) => (place === "?" ? "an unknown place" : place);
+
+export const percent = (share) => `${Math.round(share * 100)}%`;
+
+/** Say what happens in a cell. */
+export function tell(cell) {
+  return {
+    create: `created at ${named(cell.after)}`,
+    move: `moved from ${named(cell.before)} to ${named(cell.after)}`,
+    destroy: `destroyed at ${named(cell.before)}`,
+    exists: `still at ${named(cell.after)}`,
+    absent: "does not exist",
+  }[kindOf(cell)];
+}
+
+/** Say how sure it is, if that is known. */
+export const tellConfidence = ({ confidence }) =>
+  confidence === undefined ? "" : `${percent(confidence)} confident`;

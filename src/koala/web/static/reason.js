@@ -1,0 +1,79 @@
+// Why a cell is what it is: the sentence, the probabilities, the triples.
+
+import { kindOf, named, percent, tell, tellConfidence } from "./cells.js";
+import { hidden, make } from "./dom.js";
+
+const ACTIONS = { NONE: "nothing happens", CREATE: "created", MOVE: "moved", DESTROY: "destroyed" };
+
+/** The sentence with the mentions of the entity marked. */
+export function markMentions(sentence, mentions) {
+  // Offsets count Unicode characters, JavaScript counts halves of some.
+  const letters = Array.from(sentence);
+  const parts = [];
+  let end = 0;
+  for (const [start, stop] of [...mentions].sort((one, other) => one[0] - other[0])) {
+    if (start < end) continue;
+    parts.push(letters.slice(end, start).join(""), make("mark", {}, letters.slice(start, stop).join("")));
+    end = stop;
+  }
+  return [...parts, letters.slice(end).join("")];
+}
+
+/** A list of bars: [[label, share, whether it was chosen], …]. */
+function drawBars(title, rows, note) {
+  const items = rows.map(([label, share, isChosen]) => {
+    const bar = make("span", { class: "bar", "aria-hidden": "true" });
+    bar.style.setProperty("--share", String(share));
+    return make(
+      "li",
+      { class: isChosen ? "chosen" : null },
+      make("span", { class: "bar-label" }, label, isChosen ? hidden(" (chosen)") : null),
+      make("span", { class: "bar-share" }, percent(share)),
+      bar,
+    );
+  });
+  return make(
+    "div",
+    {},
+    make("h3", {}, title),
+    items.length ? make("ul", { class: "bars" }, ...items) : null,
+    note ? make("p", { class: "quiet" }, note) : null,
+  );
+}
+
+const best = (shares) => Object.entries(shares).sort((one, other) => other[1] - one[1]);
+
+/** Draw the reason for a cell into `box`. */
+export function drawReason(box, grid, row, step) {
+  const entity = grid.entities[row];
+  const cell = entity.steps[step];
+  const { reason } = cell;
+  const actions = best(reason.actions).map(([action, share]) => [
+    ACTIONS[action],
+    share,
+    action === cell.action,
+  ]);
+  const places = best(reason.places).map(([place, share]) => [named(place), share, place === cell.after]);
+  const triples = reason.triples.map((triple) => [triple.sentence, triple.weight, false]);
+  box.replaceChildren(
+    make("h2", { id: "reason-title" }, `${entity.name}, step ${step + 1}`),
+    make(
+      "p",
+      { class: "told" },
+      make("span", { class: `key ${kindOf(cell)}` }, tell(cell)),
+      make("span", { class: "quiet" }, tellConfidence(cell)),
+    ),
+    make("blockquote", {}, ...markMentions(grid.steps[step], reason.mentions)),
+    make(
+      "div",
+      { class: "bars-line" },
+      drawBars("What happens", actions),
+      drawBars("Where it is after the step", places, `It exists then with ${percent(reason.exists)}.`),
+      drawBars(
+        "What is known",
+        triples,
+        triples.length ? "Each with its share of the attention." : "No commonsense facts were read for it.",
+      ),
+    ),
+  );
+}

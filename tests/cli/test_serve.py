@@ -1,0 +1,44 @@
+import subprocess
+import sys
+
+from koala.web.server import open_socket
+
+
+def test_a_port_in_use_is_said_before_a_model_is_loaded(koala):
+    with open_socket("127.0.0.1", 0) as opened:
+        done = koala("serve", "--port", opened.getsockname()[1], "--model", "nothing")
+    assert done.returncode == 2
+    assert "Cannot listen on 127.0.0.1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_who_opens_the_server_to_others_is_warned(koala):
+    done = koala("serve", "--host", "0.0.0.0", "--port", 0, "--model", "nothing")
+    assert done.returncode == 2
+    assert "Warning: others on the network" in done.stderr
+    assert "neither bundled nor a folder" in done.stderr
+    assert "Warning" not in koala("serve", "--port", 0, "--model", "nothing").stderr
+
+
+def test_limits_must_make_sense(koala):
+    done = koala("serve", "--steps", 0)
+    assert done.returncode == 2
+    assert "must be above 0" in done.stderr
+
+
+def test_help_has_an_example(koala):
+    done = koala("serve", "--help")
+    assert done.returncode == 0
+    assert "Example: koala serve" in done.stdout
+
+
+def test_without_the_extra_it_is_named():
+    code = (
+        "import sys; sys.modules['fastapi'] = None; sys.argv = ['koala', 'serve']; "
+        "from koala.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install koala[web]" in done.stderr

@@ -1,0 +1,149 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from koala.cli import app
+from koala.errors import KoalaError
+from koala.examples import read_example
+
+from ..display.anything import RAIN, TRIPLES, explain
+
+TEXT = "# Rain\n\n1. Water rises.\n2. A cloud forms.\n3. It rains.\n"
+
+
+class FakeTracker:
+    """Gives what it is told to, and keeps what it was asked."""
+
+    def __init__(self):
+        self.calls = []
+
+    def track(self, text, entities=None, *, find=False, id="text"):
+        self.calls.append((text, entities, find, id))
+        return RAIN
+
+    def explain(self, text, entities=None, *, find=False, id="text"):
+        self.calls.append((text, entities, find, id))
+        return explain(RAIN, TRIPLES)
+
+
+@pytest.fixture
+def tracker():
+    return FakeTracker()
+
+
+@pytest.fixture
+def track(tracker, tmp_path, monkeypatch):
+    """Type `koala track FILE …` in this process, with a tracker that is not real."""
+    monkeypatch.setattr("koala.cli.track.open_tracker", lambda *_, **__: tracker)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words: str, text: str | None = TEXT):
+        path = tmp_path / "rain.txt"
+        if text is not None:
+            path.write_text(text, encoding="utf-8")
+            words = (str(path), *words)
+        done = CliRunner().invoke(app, ["track", *words])
+        if isinstance(done.exception, KoalaError):
+            return str(done.exception)
+        assert done.exit_code == 0, done.output
+        return done
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "entities", "find"),
+    [
+        ((), None, False),
+        (("--entity", "water", "--entity", "plant; plants"), ["water", "plant; plants"], False),
+        (("--entity", "water", "--find"), ["water"], True),
+        (("--find",), None, True),
+        (("--explain",), None, False),
+        (("--explain", "--entity", "water", "--find"), ["water"], True),
+    ],
+)
+def test_entities_are_named_or_found_or_both(track, tracker, words, entities, find):
+    track(*words)
+    assert tracker.calls == [(TEXT, entities, find, "rain")]
+
+
+def test_the_example_is_tracked_like_any_text(track, tracker):
+    track(text=None)
+    example = read_example()
+    assert tracker.calls == [("\n".join(example.steps), None, False, example.id)]
+
+
+def test_every_format(track, tmp_path):
+    assert "→ air" in track().stdout
+    assert json.loads(track("--format", "json").stdout) == RAIN.to_dict()
+    assert track("--format", "tsv").stdout == RAIN.to_tsv()
+    assert track("--format", "csv").stdout == RAIN.to_csv()
+    assert track("--format", "html").stdout.startswith("<!DOCTYPE html>")
+    assert track("--format", "mermaid").stdout.startswith("flowchart TB\n")
+    assert track("--format", "dot").stdout.startswith("digraph {\n")
+    out = tmp_path / "rain.mmd"
+    done = track("--format", "mermaid", "-o", str(out))
+    assert (done.stdout, done.stderr) == ("", f"Wrote {out}.\n")
+    assert out.read_text().startswith("flowchart TB\n")
+
+
+def test_reasons_in_every_format_that_has_room_for_them(track, tmp_path):
+    told = "Step 1, water: moved from sea to air, 93% sure; or stays where it is, 20%."
+    assert told in track("--explain").stdout
+    assert told not in track().stdout
+    value = json.loads(track("--explain", "--format", "json").stdout)
+    assert value == explain(RAIN, TRIPLES).to_dict()
+    page = track("--explain", "--format", "html").stdout
+    assert "What was read for water" in page
+    out = tmp_path / "rain.txt"
+    track("--explain", "-o", str(out))
+    assert "Most attended: water can be found in sea, 62%" in " ".join(out.read_text().split())
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "mermaid", "dot"])
+def test_reasons_are_refused_where_they_have_no_room(track, tracker, format):
+    message = track("--explain", "--format", format)
+    assert message == (
+        f"--explain: {format} has no room for reasons. Formats that do: table, json, html."
+    )
+    assert tracker.calls == []
+
+
+def test_other_languages_are_tracked_with_a_warning(track):
+    done = track("--format", "json", text="Das Wasser fließt in die Wurzel.\nEs steigt zum Blatt.")
+    assert "does not look like English" in done.stderr
+    assert json.loads(done.stdout) == RAIN.to_dict()
+    assert track().stderr == ""
+
+
+def test_the_real_tracker(koala):
+    text = b"Roots absorb water from the soil. The water flows to the leaf."
+    words = ("track", "-", "--entity", "water", "--explain", "--format", "json")
+    done = koala(*words, stdin=text)
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    assert value["id"] == "stdin"
+    (water,) = value["entities"]
+    reason = water["steps"][1]["reason"]
+    assert sum(reason["actions"].values()) == pytest.approx(1, abs=1e-5)
+    start, end = reason["mentions"][0]
+    assert value["steps"][1][start:end] == "water"
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "problem"),
+    [
+        (("-", "--entity", "water"), b"", "empty"),
+        (("-", "--entity", " "), b"Water falls.", "name is empty"),
+        (("none.txt",), b"", "no such file"),
+        (("-", "--entity", "water", "--model", "none"), b"Water falls.", "none"),
+        (("-", "--entity", "water", "--explain", "--format", "dot"), b"Water falls.", "no room"),
+        (("-", "--entity", "water", "-o", "no/such/x.html"), b"Water falls.", "cannot be written"),
+    ],
+)
+def test_wrong_calls(koala, words, stdin, problem):
+    done = koala("track", *words, stdin=stdin)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr

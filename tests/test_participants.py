@@ -1,0 +1,187 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from koala.corpora import read_corpus
+from koala.document import Procedure, Step, annotate
+from koala.encoders import open_encoder
+from koala.errors import FileError
+from koala.evaluation.participants import score_participants
+from koala.participants import find_participants
+from koala.participants.features import describe_procedures
+from koala.participants.ranker import WEIGHTS, Ranker, choose, load_ranker
+from koala.participants.roles import find_roles
+from koala.participants.things import find_mentions, find_things
+
+REPORTED = 0.79
+"""F1 on dev, as `results/participants.md` has it, rounded down."""
+
+LEAF = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
+
+
+def annotated(text: str) -> Procedure:
+    (procedure,) = annotate([Procedure.from_text(text)])
+    return procedure
+
+
+def names_of(text: str) -> list[str]:
+    return [thing.name for thing in find_things(annotated(text).steps)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("The plant grows.\nTwo plants die.\nA plant is eaten.", ["plant; plants"]),
+        ("Crude oil forms.\nThe oil rises.\nPumps lift the oil.", ["oil; crude oil", "pumps"]),
+        ("It melts.\nThey leave it.\nEverything dries.", []),
+        ("Layers of the sediment form.", ["layers of the sediment", "sediment"]),
+        ("Add 20 μl of the buffer for 5 minutes.", ["buffer"]),
+        ("Grease a 12-inch pan.", ["pan"]),
+        ("The DNA meets the RNA in London.", ["DNA", "RNA", "London"]),
+        ("Boil more water.\nAdd the same water.", ["water"]),
+        ("- ? ; ...", []),
+    ],
+)
+def test_things_and_their_names(text, names):
+    assert names_of(text) == names
+
+
+def test_a_noun_is_parted_where_the_text_tells_two_apart():
+    text = "Hot water enters the tank.\nCold water leaves the tank.\nThe water cools."
+    assert names_of(text) == ["hot water", "tank", "cold water"]
+
+
+def test_a_noun_that_mostly_stands_alone_is_not_parted():
+    text = "Dry beads settle.\nThe beads sink.\nWarm beads rise.\nThe beads burst."
+    assert names_of(text) == ["beads; dry beads; warm beads"]
+
+
+def test_every_mention_counts_once():
+    procedure = annotated("Layers of sediment cover the sediment.\nThe layers harden.")
+    mentions = [m for thing in find_things(procedure.steps) for m in thing.mentions]
+    assert len(mentions) == len(set(mentions)) == 4
+
+
+def test_lower_case_may_be_longer_than_upper_case():
+    # "İ" has one character, "i̇" two: offsets must not be those of the changed text.
+    step = annotated("İron and steel melt in the furnace.")
+    assert all("  " not in name for name in [t.name for t in find_things(step.steps)])
+
+
+@pytest.mark.parametrize(
+    ("text", "noun", "role", "verb"),
+    [
+        ("The roots absorb water.", "roots", "subject", "absorb"),
+        ("The roots absorb water.", "water", "object", "absorb"),
+        ("The water is slowly absorbed by the roots.", "water", "passive", "absorbed"),
+        ("The water is slowly absorbed by the roots.", "roots", "by", "absorbed"),
+        ("The glacier is moving.", "glacier", "subject", "moving"),
+        ("Pour the batter into the greased pan.", "pan", "into", "Pour"),
+        ("Add 2 cups of flour to the bowl.", "flour", "object", "Add"),
+        ("Combine the flour, the sugar and some salt.", "salt", "object", "Combine"),
+        ("When the rain falls, the river rises.", "river", "subject", "rises"),
+    ],
+)
+def test_roles(text, noun, role, verb):
+    (step,) = annotated(text).steps
+    mentions = find_mentions(step.words)
+    roles = dict(
+        zip(
+            (step.words[m.head].text for m in mentions),
+            find_roles(step.words, mentions),
+            strict=True,
+        )
+    )
+    assert (roles[noun].name, step.words[roles[noun].verb].text) == (role, verb)
+
+
+def test_entities_are_found_in_order_of_first_mention():
+    (found,) = find_participants([annotated(LEAF)])
+    assert found == ("water", "sugar")
+
+
+def test_a_text_is_annotated_if_it_is_not_yet():
+    plain = Procedure.from_text(LEAF)
+    assert find_participants([plain, annotated(LEAF)]) == [("water", "sugar")] * 2
+
+
+def test_other_texts_change_nothing():
+    other = annotated("Magma rises through the vent.\nLava flows down the volcano.")
+    alone = find_participants([other])
+    assert find_participants([annotated(LEAF), other])[1:] == alone
+    assert find_participants([replace(other, id="x", prompt="How?")]) == alone
+
+
+def test_where_nothing_is_likely_the_best_is_found():
+    (found,) = find_participants([annotated("It stays in the box on the shelf.")])
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("text", ["...", "It is.", "Go!", "5 %"])
+def test_a_text_that_names_nothing_has_no_entities(text):
+    assert find_participants([Procedure.from_text(text)]) == [()]
+
+
+def test_no_text_at_all():
+    assert find_participants([]) == []
+    assert find_participants([Procedure("empty", (Step(""),))]) == [()]
+
+
+def test_a_hundred_steps_are_read_to_the_end():
+    text = LEAF + "\nThe boat is loaded." * 97 + "\nThe tree releases oxygen."
+    (found,) = find_participants([annotated(text)])
+    assert {"water", "sugar", "oxygen"} <= set(found)
+
+
+def test_what_a_list_holds_is_found():
+    text = "Mix the flour, sugar, butter and salt in a bowl.\nPour the batter into a pan."
+    (found,) = find_participants([annotated(text)])
+    assert {"flour", "sugar", "butter", "salt"} <= set(found)
+    assert not {"bowl", "pan"} & set(found)
+
+
+def test_the_weights_are_of_the_encoder_that_koala_installs():
+    ranker = load_ranker()
+    assert ranker.encoder == open_encoder().name
+    assert WEIGHTS.stat().st_size < 100_000
+
+
+def test_weights_are_read_as_they_were_written(tmp_path):
+    load_ranker().write(tmp_path / "weights.json")
+    assert (tmp_path / "weights.json").read_bytes() == WEIGHTS.read_bytes()
+
+
+@pytest.mark.parametrize("key", ["encoder", "threshold", "weights", "noun", "verb"])
+def test_weights_without_a_part_are_refused(tmp_path, key):
+    value = json.loads(WEIGHTS.read_text("utf-8"))
+    del value[key]
+    (tmp_path / "weights.json").write_text(json.dumps(value))
+    with pytest.raises(FileError, match="not the weights"):
+        Ranker.read(tmp_path / "weights.json")
+
+
+def test_scores_are_the_sum_of_what_is_known():
+    (described,) = describe_procedures([annotated(LEAF)], open_encoder())
+    ranker = load_ranker()
+    nothing = replace(ranker, weights={}, noun=0 * ranker.noun, verb=0 * ranker.verb)
+    assert {nothing.score(each) for each in described[1]} == {0.5}
+    certain = replace(nothing, weights={"bias": 20.0})
+    assert certain.choose(described[1]) == list(range(len(described[0])))
+
+
+def test_choosing():
+    assert choose([0.1, 0.6, 0.5], 0.5) == [1, 2]
+    assert choose([0.1, 0.3, 0.3], 0.5) == [1]
+    assert choose([], 0.5) == []
+
+
+def test_the_reported_figure(propara):
+    examples = read_corpus(propara).splits["dev"]
+    procedures = [example.procedure for example in examples]
+    found = find_participants([replace(p, entities=(), prompt="") for p in procedures])
+    scores = score_participants(
+        {p.id: names for p, names in zip(procedures, found, strict=True)},
+        {p.id: [entity.name for entity in p.entities] for p in procedures},
+    )
+    assert scores.score.f1 >= REPORTED

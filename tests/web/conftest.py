@@ -1,0 +1,67 @@
+"""Applications to ask: one over a tracker that answers at once, and the real one in a process."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from fastapi.testclient import TestClient
+
+from koala.web.app import build_app
+from koala.web.limits import Limits
+
+from .fake import FakeTracker
+
+
+@pytest.fixture
+def tracker():
+    return FakeTracker()
+
+
+@pytest.fixture
+def build(tracker):
+    """Open a client of an application with other limits than the default ones."""
+    opened = []
+
+    def build(**limits):
+        app = build_app(tracker, Limits(**limits))
+        client = TestClient(app, raise_server_exceptions=False)
+        opened.append(client.__enter__())
+        return opened[-1]
+
+    yield build
+    tracker.gate.set()
+    for client in opened:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def client(build):
+    return build()
+
+
+class Process:
+    """`koala serve` as a person starts it, on a free port or the one that is given."""
+
+    def __init__(self, port=0):
+        command = [sys.executable, "-m", "koala", "serve", "--port", str(port)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        self.url = re.search(r"http://127\.0\.0\.1:\d+", line)[0]
+
+    def end(self, signal):
+        """Send a signal and give the exit code."""
+        self.process.send_signal(signal)
+        code = self.process.wait(60)
+        self.process.stderr.close()
+        return code
+
+
+@pytest.fixture(scope="session")
+def served():
+    """Serve the bundled model."""
+    process = Process()
+    yield process
+    if process.process.poll() is None:
+        process.end(signal.SIGKILL)

@@ -1,0 +1,67 @@
+"""A tracker that answers at once, or when a test lets it."""
+
+from threading import Event, Semaphore
+from types import SimpleNamespace
+
+from koala.errors import FileError, KoalaError
+from koala.explanation import Evidence, Explanation, Reason
+from koala.grid import Grid, Row
+from koala.states import Action
+
+SECRET = "/srv/secret/store"
+
+
+class FakeTracker:
+    """Every entity is created at the first step, and where the last word of each step says."""
+
+    def __init__(self, found=("water", "leaf")):
+        self.card = SimpleNamespace(signature="fake|1")
+        self.found = tuple(found)
+        self.calls = []
+        self.gate = Event()
+        self.gate.set()
+        self.begun = Semaphore(0)
+
+    def track(self, text, entities=None, *, find=False, id="text"):
+        return self.explain(text, entities, find=find, id=id).grid
+
+    def explain(self, text, entities=None, *, find=False, id="text"):
+        self.calls.append((text, entities, find, id))
+        self.begun.release()
+        assert self.gate.wait(30)
+        steps = tuple(text.splitlines() if isinstance(text, str) else text)
+        if "mistake" in steps:
+            raise RuntimeError(SECRET)
+        if "file" in steps:
+            raise FileError(SECRET, "no such file.")
+        named = list(entities or ())
+        names = [*named, *self.found] if find or entities is None else named
+        if not names:
+            raise KoalaError("No entities to track; name one or more.")
+        rows = tuple(build_row(name, steps) for name in names)
+        reasons = tuple(
+            tuple(build_reason(row, steps, i) for i in range(len(steps))) for row in rows
+        )
+        return Explanation(Grid(id, steps, rows, self.card.signature), reasons)
+
+
+def build_row(name, steps):
+    places = [step.removesuffix(".").rpartition(" ")[2] or "?" for step in steps]
+    return Row.from_locations(name, ["-", *places], [0.75] * len(steps))
+
+
+def build_reason(row, steps, index):
+    start = steps[index].find(row.aliases[0])
+    mentions = ((start, start + len(row.aliases[0])),) if start >= 0 else ()
+    others = (action for action in Action if action != row.steps[index].action)
+    shares = dict(zip(others, (0.15, 0.07, 0.03), strict=True))
+    return Reason(
+        actions={row.steps[index].action: 0.75, **shares},
+        exists=0.97,
+        places={row.steps[index].after: 0.8, "?": 0.2},
+        mentions=mentions,
+        evidence=(
+            Evidence(row.name, "AtLocation", "sea", f"{row.name} can be found in sea", 0.7),
+            Evidence(row.name, "IsA", "thing", f"{row.name} is a thing", 0.3),
+        ),
+    )

@@ -1,0 +1,305 @@
+"""The page in a real browser: what a person does with it, and what a hostile text cannot do."""
+
+import json
+import re
+import shutil
+from threading import Thread
+
+import pytest
+
+from koala.web.app import build_app
+from koala.web.server import Server, open_socket, url_of
+
+from .fake import FakeTracker
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium; Debian has it")
+
+TEXT = "Rain fills the sea.\nThe sun lifts 💧 water into the air."
+SCRIPT = "<script>window.hit=1</script>"
+IMAGE = "<img/src=x/onerror=window.hit=2>"
+MILLISECONDS = 90_000  # for machines that do much else
+sync_api.expect.set_options(timeout=MILLISECONDS)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        # In a container there is often no room for the browser's own sandbox.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def tracker():
+    return FakeTracker()
+
+
+@pytest.fixture(scope="module")
+def url(tracker):
+    """Serve the fake tracker from a thread."""
+    opened = open_socket("127.0.0.1", 0)
+    server = Server(build_app(tracker))
+    thread = Thread(target=server.run, args=([opened],))
+    thread.start()
+    yield url_of(opened)
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open pages; whatever they do, nothing is fetched from elsewhere and nothing is refused."""
+    contexts, wrong = [], []
+
+    def open_page(address, *, strict=True, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(MILLISECONDS)
+        home = re.match(r"http://[^/]+/|file://|about:", f"{address}/")[0]
+
+        def check(request):
+            if not request.url.startswith((home, "data:", "blob:")):
+                wrong.append(request.url)
+
+        page.on("request", check)
+        page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        if strict:
+            page.on("console", lambda message: wrong.append(message.text))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def paste(page, text, *names):
+    page.get_by_label("Procedure").fill(text)
+    for name in names:
+        page.get_by_label("Add an entity").fill(name)
+        page.get_by_label("Add an entity").press("Enter")
+    page.get_by_role("button", name="Track").click()
+    sync_api.expect(page.get_by_role("status")).to_contain_text("entit")
+
+
+def cell(page, row, step):
+    return page.locator("tbody tr").nth(row).locator("td:not(.start)").nth(step)
+
+
+def texts(page, selector):
+    return page.locator(selector).all_inner_texts()
+
+
+def save(page, label):
+    with page.expect_download() as download:
+        page.get_by_role("button", name=label, exact=True).click()
+    return download.value
+
+
+def test_from_a_text_to_a_link_with_the_bundled_model(served, open_page):
+    page = open_page(served.url)
+    lines = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
+    paste(page, lines, "water", "sugar")
+    assert texts(page, "tbody th") == ["water", "sugar"]
+    assert texts(page, "#steps li") == lines.split("\n")
+
+    cell(page, 1, 2).click()
+    reason = page.get_by_role("region", name="sugar, step 3")
+    assert "created at" in reason.inner_text()
+    assert reason.locator("mark").all_inner_texts() == ["sugar"]
+    assert texts(page, ".reason .bar-label")[0].startswith("created")
+    sync_api.expect(page.get_by_role("img", name=re.compile("Process graph"))).to_be_visible()
+
+    download = save(page, "JSON")
+    grid = json.loads(download.path().read_text("utf-8"))
+    assert [entity["name"] for entity in grid["entities"]] == ["water", "sugar"]
+
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_url("**/#input=*")
+    again = open_page(page.url)
+    assert cell(again, 1, 2).inner_text() == cell(page, 1, 2).inner_text()
+    assert again.get_by_label("Procedure").input_value() == lines
+    assert texts(again, ".chip .name") == ["water", "sugar"]
+    again.get_by_label("Procedure").fill("Something else.")
+    again.wait_for_url(f"{served.url}/")
+
+
+def test_a_cell_says_why(url, open_page):
+    page = open_page(url)
+    paste(page, TEXT)
+    cell(page, 0, 1).click()
+    reason = page.get_by_role("region", name="water, step 2")
+    assert "moved from sea to air" in reason.inner_text()
+    # Behind a character that JavaScript counts as two.
+    assert reason.locator("mark").all_inner_texts() == ["water"]
+    actions, places, triples = (
+        column.locator("li").all_text_contents()
+        for column in reason.locator(".bars-line > div").all()
+    )
+    assert actions[0] == "moved (chosen)75%"
+    assert actions[1:] == ["nothing happens15%", "created7%", "destroyed3%"]
+    assert places == ["air (chosen)80%", "an unknown place20%"]
+    assert triples == ["water can be found in sea70%", "water is a thing30%"]
+    assert page.locator("#steps .current").inner_text() == TEXT.split("\n")[1]
+
+
+def test_entities_are_found_added_renamed_and_removed(url, open_page, tracker):
+    page = open_page(url)
+    paste(page, TEXT)
+    assert texts(page, ".chip .name") == ["water", "leaf"]
+
+    def change(*names):
+        sync_api.expect(page.locator("tbody th")).to_have_text(names)
+        assert tracker.calls[-1][1] == list(names)
+
+    page.get_by_label("Add an entity").fill("sun")
+    page.get_by_label("Add an entity").press("Enter")
+    change("water", "leaf", "sun")
+    page.get_by_role("button", name="leaf, rename").click()
+    page.get_by_label("New name of leaf").fill("rain; drops")
+    page.get_by_label("New name of leaf").press("Enter")
+    change("water", "rain; drops", "sun")
+    page.get_by_role("button", name="Remove water").click()
+    change("rain; drops", "sun")
+    page.keyboard.press("Enter")  # the keyboard is at the next chip
+    change("sun")
+    page.get_by_role("button", name="Find entities").click()
+    sync_api.expect(page.locator("tbody th")).to_have_text(["sun", "water", "leaf"])
+    assert tracker.calls[-1][1:3] == (["sun"], True)
+
+
+def test_the_grid_is_walked_with_the_keyboard_and_heard(url, open_page):
+    page = open_page(url)
+    paste(page, TEXT, "rain", "sun")
+    assert page.get_by_role("grid", name="Grid").is_visible()
+    heard = page.get_by_role("gridcell", name="created at sea, 75% confident")
+    assert heard.count() == 2
+    # One stop for the Tab key, wherever one is.
+    assert page.locator('td[tabindex="0"]').count() == 1
+    heard.first.focus()
+    for key, row, step in [
+        ("ArrowRight", 0, 1), ("ArrowDown", 1, 1), ("Home", 1, 0), ("ArrowUp", 0, 0),
+        ("ArrowUp", 0, 0), ("ArrowLeft", 0, 0), ("Control+End", 1, 1),
+    ]:  # fmt: skip
+        page.keyboard.press(key)
+        assert cell(page, row, step).evaluate("cell => cell === document.activeElement"), key
+    page.keyboard.press("Enter")
+    assert page.get_by_role("region", name="sun, step 2").is_visible()
+    assert page.locator('[aria-selected="true"]').count() == 1
+    assert cell(page, 1, 1).get_attribute("aria-selected") == "true"
+    page.get_by_label("Procedure").press("Control+End")
+    page.keyboard.type("\nIt ends there.")
+    page.keyboard.press("Control+Enter")
+    sync_api.expect(page.locator("#steps li")).to_have_text([*TEXT.split("\n"), "It ends there."])
+
+
+def test_every_export(url, open_page):
+    page = open_page(url)
+    paste(page, TEXT, "water")
+    for label, ending, start in [
+        ("JSON", "json", "{"), ("TSV", "tsv", "1\t1\twater"), ("CSV", "csv", "paragraph,"),
+        ("HTML", "html", "<!DOCTYPE"), ("Mermaid", "mmd", "flowchart"), ("DOT", "dot", "digraph"),
+        ("SVG", "svg", "<svg"),
+    ]:  # fmt: skip
+        download = save(page, label)
+        assert download.suggested_filename == f"1.{ending}"
+        assert download.path().read_text("utf-8").startswith(start)
+
+
+def test_hostile_text_is_shown_as_text(url, open_page, tmp_path):
+    page = open_page(url)
+    name, place = f"name {SCRIPT}{IMAGE}", f"{IMAGE}{SCRIPT.replace(' ', '')}"
+    lines = f"It goes to {place}\n{SCRIPT} {IMAGE} then to {place}"
+    paste(page, lines, name)
+    cell(page, 0, 1).click()
+    page.get_by_role("region", name=f"{name}, step 2").wait_for()
+    assert texts(page, "tbody th") == [name]
+    assert page.locator("td .place").first.inner_text() == place
+    assert page.locator("#steps li").nth(1).inner_text() == lines.split("\n")[1]
+    assert page.locator("script").count() == 1
+    assert page.locator("img").count() == 1
+    assert page.evaluate("window.hit") is None
+
+    again = page.url
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_url("**/#input=*")
+    assert page.url != again
+    linked = open_page(page.url)
+    linked.locator("tbody th").wait_for()
+    assert linked.evaluate("window.hit") is None
+
+    for label, ending in (("HTML", "html"), ("SVG", "svg")):
+        path = tmp_path / f"export.{ending}"
+        save(page, label).save_as(path)
+        exported = open_page(path.as_uri(), strict=False)
+        assert exported.evaluate("window.hit") is None
+        assert exported.locator("script, img").count() == 0
+        assert "window.hit" in exported.locator("body, svg").first.text_content()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "The text is empty"),
+        ("Go.\nmistake", "made a mistake"),
+        ("Go.\n" + "a" * 1001, "limit"),
+    ],
+)
+def test_what_goes_wrong_is_said(url, open_page, text, message):
+    page = open_page(url, strict=False)
+    page.get_by_label("Procedure").fill(text)
+    page.get_by_role("button", name="Track").click()
+    sync_api.expect(page.get_by_role("alert")).to_contain_text(message)
+    paste(page, TEXT)
+    assert page.get_by_role("alert").is_hidden()
+
+
+def test_links_that_are_broken_or_too_long_are_said(url, open_page):
+    page = open_page(f"{url}/#input=!!!")
+    sync_api.expect(page.get_by_role("alert")).to_contain_text("The link is broken")
+    page.get_by_label("Procedure").fill("long " * 4000)
+    page.get_by_role("button", name="Copy link").click()
+    sync_api.expect(page.get_by_role("alert")).to_contain_text("too long for a link")
+
+
+def test_an_example_is_one_click(url, open_page):
+    page = open_page(url)
+    page.get_by_role("button", name="How a coffee maker brews").click()
+    sync_api.expect(page.locator("tbody th").first).to_have_text("water")
+    assert page.get_by_label("Procedure").input_value().startswith("You pour cold water")
+    assert save(page, "CSV").suggested_filename == "How-a-coffee-maker-brews.csv"
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "color"),
+    [
+        (1280, "light", "rgb(255, 255, 255)"),
+        (1280, "dark", "rgb(21, 24, 28)"),
+        (360, "light", "rgb(255, 255, 255)"),
+    ],
+)
+def test_it_fits_every_screen_in_both_themes(url, open_page, width, scheme, color, tmp_path):
+    page = open_page(url, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    long = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 2
+    paste(page, "\n".join([f"Then it goes to {long}"] * 12), "water", long)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == color
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    cell(page, 0, 11).click()
+    box = cell(page, 0, 11).bounding_box()
+    assert box["x"] + box["width"] <= width
+    picture = tmp_path / "page.png"
+    page.screenshot(path=picture, full_page=True)
+    assert picture.stat().st_size > 10_000
+
+
+def test_the_reference_is_a_plain_page(url, open_page):
+    page = open_page(f"{url}/docs")
+    assert page.get_by_role("heading", name="POST /api/track").is_visible()
+    page.get_by_role("link", name="GridValue").first.click()
+    assert page.get_by_role("heading", name="GridValue").is_visible()

@@ -1,0 +1,115 @@
+"""The page's files as they are sent; what they do stands in test_browser.py."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from koala.web.headers import POLICY
+from koala.web.pages import read_files
+from koala.web.reference import render_reference
+
+PAGES = ("/", "/docs")
+
+
+class Elements(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.elements = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+
+def elements_of(page):
+    return Elements(page).elements
+
+
+def test_the_policy_lets_nothing_in():
+    assert POLICY.split("; ") == [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/openapi.json", "/static/app.js", "/api/health"])
+def test_every_answer_has_the_headers(client, path):
+    answer = client.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["content-security-policy"] == POLICY
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_take_only_our_own_files_and_nothing_inline(client, path):
+    page = client.get(path).text
+    assert page.lower().startswith("<!doctype html>")
+    assert client.head(path).status_code == 200
+    for tag, attributes in elements_of(page):
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+        assert tag != "style"
+        for name in ("src", "href"):
+            target = attributes.get(name, "")
+            if target.startswith("/"):
+                assert client.get(target).status_code == 200
+            else:
+                assert target == "" or target.startswith("#")
+        if tag == "script":
+            assert attributes["src"].startswith("/static/")
+
+
+def test_no_file_names_another_host_or_makes_markup_of_text():
+    for name, (content, _) in read_files().items():
+        text = content.decode()
+        hosts = set(re.findall(r"https?://[^\s\"')]+", text))
+        assert hosts <= {"http://www.w3.org/2000/svg"}, name  # a name, not an address
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text), (
+            name
+        )
+
+
+def test_scripts_import_only_what_is_there():
+    for name, (content, _) in read_files().items():
+        for target in re.findall(r'from "\./([^"]+)"', content.decode()):
+            assert target in read_files(), name
+
+
+def test_colors_are_those_of_the_exported_page():
+    palette = read_files()["grid.css"][0].decode()
+    css = read_files()["app.css"][0].decode()
+    assert not re.search(r":[^;{}]*#[0-9a-f]{3,8}\b|rgb|hsl", css)
+    used = set(re.findall(r"var\(--([\w-]+)\)", css)) - {"share"}
+    assert used <= set(re.findall(r"--([\w-]+):", palette))
+
+
+def test_the_reference_names_every_route_and_type(client):
+    api = client.get("/openapi.json").json()
+    page = client.get("/docs").text
+    for path, methods in api["paths"].items():
+        for method in methods:
+            assert f"<code>{method.upper()} {path}</code>" in page
+    links = {a["href"] for tag, a in elements_of(page) if tag == "a" and a["href"][0] == "#"}
+    ids = {f"#{a['id']}" for _, a in elements_of(page) if "id" in a}
+    assert links <= ids
+
+
+def test_the_reference_shows_descriptions_as_text():
+    hostile = "<script>alert(1)</script>"
+    schema = {"properties": {hostile: {"type": "string", "description": hostile}}}
+    page = render_reference(
+        {
+            "info": {"title": hostile, "version": hostile, "description": hostile},
+            "paths": {f"/{hostile}": {"get": {"description": hostile, "responses": {}}}},
+            "components": {"schemas": {hostile: schema}},
+        }
+    )
+    assert "script" not in {tag for tag, _ in elements_of(page)}
