@@ -33,7 +33,7 @@ ROOMS = {
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE
     | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"}
-    | {"display", "prediction", "runtime"},
+    | {"display", "participants", "prediction", "runtime"},
     "tracker": CORE
     | {"batch", "explanation", "knowledge", "participants", "prediction", "runtime", "settings"},
     "runtime": {"errors", "files", "batch", "decoding", "encoders", "settings"},
@@ -52,6 +52,7 @@ ROOMS = {
         "examples",
         "encoders",
         "knowledge",
+        "participants",
         "prediction",
         "pretraining",
         "runtime",

@@ -37,6 +37,9 @@ def test_a_text_becomes_a_grid(tracker):
 def test_steps_may_come_split(tracker):
     whole = tracker.track(TEXT, entities=["water"])
     assert tracker.track(TEXT.split("\n"), entities=["water"]) == whole
+    # A step of two sentences stays one.
+    both = tracker.track(["Roots absorb water. The water flows."], entities=["water"])
+    assert both.steps == ("Roots absorb water. The water flows.",)
 
 
 def test_the_same_text_gives_the_same_grid_alone_and_among_others(tracker):

@@ -62,7 +62,7 @@ def test_short_neighbours_of_long_texts_stay_as_they_are(tracker):
     ]
 
 
-def test_windows_of_the_whole_text_say_what_the_text_says(tracker, monkeypatch):
+def test_windows_of_the_whole_text_say_what_the_text_says(tracker):
     """One window that holds all steps is the text itself, whichever way it is read."""
     items = tracker._build_items([Procedure.from_text("\n".join(STEPS), ["water", "sugar"])], None)
     reader = tracker.scorer

@@ -369,7 +369,10 @@ def analyze(texts: Iterable[str]) -> list[Analysis]:
             f"A step of {longest:,} characters came; at most {tagger.max_length:,} can be read. "
             "Give one step per line."
         )
-    return [_analysis_of(doc) for doc in tagger.pipe(texts)]
+    # The tagger remembers every word it has seen; in a zone it forgets them again, so that memory
+    # does not grow with the texts.
+    with tagger.memory_zone():
+        return [_analysis_of(doc) for doc in tagger.pipe(texts)]
 
 
 @lru_cache(maxsize=1)

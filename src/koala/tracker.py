@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 from koala.batch import Batcher, Item, build_items
-from koala.document import Entity, Procedure, annotate, build_entity
+from koala.document import Entity, Procedure, Step, annotate, build_entity
 from koala.errors import KoalaError
 from koala.explanation import Explanation
 from koala.grid import Grid
@@ -119,10 +119,13 @@ class Tracker:
 def _build_procedure(
     text: str | Sequence[str], entities: Sequence[str] | None, *, find: bool, id: str
 ) -> Procedure:
-    lines = text if isinstance(text, str) else "\n".join(" ".join(t.split()) for t in text)
-    if not lines.strip():
+    if isinstance(text, str):
+        procedure = Procedure.from_text(text, entities or (), id=id)
+    else:
+        steps = tuple(Step(line) for step in text if (line := " ".join(step.split())))
+        procedure = Procedure(id, steps, tuple(map(build_entity, entities or ())))
+    if not procedure.steps:
         raise KoalaError("The text is empty.")
-    procedure = Procedure.from_text(lines, entities or (), id=id)
     if entities is None or find:
         procedure = add_participants([procedure])[0]
     if not procedure.entities:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from koala.errors import FileError, KoalaError
-from koala.text import is_english, load_tagger, split_steps
+from koala.text import is_english, split_steps
 from koala.tracker import Tracker
 from koala.web.errors import RequestError
 from koala.web.limits import Limits
@@ -62,11 +62,9 @@ def track_documents(
             raise UnwantedError
         place = f"{number}." if in_list else ""
         try:
-            # The tagger remembers every word it has seen; here it forgets them after each text.
-            with load_tagger().memory_zone():
-                if document.text is not None:
-                    _check_text(document.text, limits, f"{place}text")
-                answers.append(_track(tracker, document, id=str(number + 1)))
+            if document.text is not None:
+                _check_text(document.text, limits, f"{place}text")
+            answers.append(_track(tracker, document, id=str(number + 1)))
         except FileError:
             # Files are the server's own: where they lie is nobody's business.
             raise
