@@ -15,6 +15,7 @@ from koala.cli import (
     evaluate,
     knowledge,
     models,
+    participants,
     predict,
     pretrain,
     serve,
@@ -36,6 +37,7 @@ app.command("track", epilog=track.EXAMPLE)(track.track_cli)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict_cli)
 app.command("train", epilog=train.EXAMPLE)(train.train_cli)
+app.command("train-participants", epilog=participants.EXAMPLE)(participants.train_participants_cli)
 app.command("ablate", epilog=ablate.EXAMPLE)(ablate.ablate_cli)
 app.command("export", epilog=models.EXPORT_EXAMPLE)(models.export_cli)
 app.command("models", epilog=models.MODELS_EXAMPLE)(models.models_cli)
