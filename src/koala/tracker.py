@@ -128,6 +128,8 @@ def _build_procedure(
         raise KoalaError("The text is empty.")
     if entities is None or find:
         procedure = add_participants([procedure])[0]
+    if not procedure.entities and (entities is None or find):
+        raise KoalaError("Nothing worth tracking was found in the text; name an entity.")
     if not procedure.entities:
         raise KoalaError("No entities to track; name one or more.")
     return procedure
