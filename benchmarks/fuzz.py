@@ -29,8 +29,9 @@ _LETTERS = (
 )
 _SNIPPETS = (
     "<script>alert(1)</script>", "<b>", "</td>", "```", "# Heading", "- item", "1. ", "Step 3: ",
-    "| a | b |", "> quote", "[link](http://x)", "**bold**", "&amp;", "%%", "end", "-->", "subgraph x",
-    "\n\n\n", "?", "-", "; ", "water", "the", "is created", "moves to the", "in the", "NONE", "null",
+    "| a | b |", "> quote", "[link](http://x)", "**bold**", "&amp;", "%%", "end", "-->",
+    "subgraph x", "\n\n\n", "?", "-", "; ", "water", "the", "is created", "moves to the",
+    "in the", "NONE", "null",
 )  # fmt: skip
 
 

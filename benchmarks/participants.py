@@ -39,7 +39,7 @@ from koala.training.participants import (
 SETTINGS = {
     "as shipped": Learning(),
     "recipes count 0.1": Learning(extra_weight=0.1),
-    "recipes count 0.4": Learning(extra_weight=0.4),
+    "recipes count 1": Learning(extra_weight=1.0),
     "no recipes": Learning(extra=0),
     "no recipes, no vectors": Learning(extra=0, nouns=0, verbs=0),
     "no recipes, no vectors of nouns": Learning(extra=0, nouns=0),

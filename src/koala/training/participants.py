@@ -48,7 +48,7 @@ class Learning:
     folds: int = 5
     extra: int = 200
     """How many procedures of a second corpus are read, so that recipes are not foreign."""
-    extra_weight: float = 0.2
+    extra_weight: float = 0.3
     """How much a thing of those counts."""
 
 
