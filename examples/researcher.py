@@ -23,9 +23,8 @@ def score_predictions(path: Path) -> None:
     gold = {example.procedure.id: example.gold for example in dev}
     predicted = read_predictions(path, {id: grid.steps for id, grid in gold.items()})
     scores = koala.score(predicted, gold)
-    print(
-        f"P {scores.overall.precision:.3f}  R {scores.overall.recall:.3f}  F1 {scores.overall.f1:.3f}"
-    )
+    overall = scores.overall
+    print(f"P {overall.precision:.3f}  R {overall.recall:.3f}  F1 {overall.f1:.3f}")
     for name, question in scores.questions.items():
         print(f"  {name:12} {question.f1:.3f}")
     print(koala.render(next(iter(predicted.values()))))

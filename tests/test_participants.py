@@ -2,9 +2,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from koala.corpora import read_corpus
-from koala.document import Procedure, Step, annotate
+from koala.document import Procedure, Step, annotate, build_entity
 from koala.encoders import open_encoder
 from koala.errors import FileError
 from koala.evaluation.participants import score_participants
@@ -12,7 +14,9 @@ from koala.participants import find_participants
 from koala.participants.features import describe_procedures
 from koala.participants.ranker import WEIGHTS, Ranker, choose, load_ranker
 from koala.participants.roles import find_roles
+from koala.participants.tags import correct_tags
 from koala.participants.things import find_mentions, find_things
+from koala.text import Word
 
 REPORTED = 0.79
 """F1 on dev, as `results/participants.md` has it, rounded down."""
@@ -25,8 +29,12 @@ def annotated(text: str) -> Procedure:
     return procedure
 
 
+def corrected(text: str) -> list[Step]:
+    return [replace(step, words=correct_tags(step.words)) for step in annotated(text).steps]
+
+
 def names_of(text: str) -> list[str]:
-    return [thing.name for thing in find_things(annotated(text).steps)]
+    return [thing.name for thing in find_things(corrected(text))]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +43,7 @@ def names_of(text: str) -> list[str]:
         ("The plant grows.\nTwo plants die.\nA plant is eaten.", ["plant; plants"]),
         ("Crude oil forms.\nThe oil rises.\nPumps lift the oil.", ["oil; crude oil", "pumps"]),
         ("It melts.\nThey leave it.\nEverything dries.", []),
-        ("Layers of the sediment form.", ["layers of the sediment", "sediment"]),
+        ("Layers of the sediment are left.", ["layers of the sediment", "sediment"]),
         ("Add 20 μl of the buffer for 5 minutes.", ["buffer"]),
         ("Grease a 12-inch pan.", ["pan"]),
         ("The DNA meets the RNA in London.", ["DNA", "RNA", "London"]),
@@ -58,15 +66,46 @@ def test_a_noun_that_mostly_stands_alone_is_not_parted():
 
 
 def test_every_mention_counts_once():
-    procedure = annotated("Layers of sediment cover the sediment.\nThe layers harden.")
-    mentions = [m for thing in find_things(procedure.steps) for m in thing.mentions]
-    assert len(mentions) == len(set(mentions)) == 4
+    steps = corrected("Layers of mud are covered with sand.\nThe layers sink into the mud.")
+    mentions = [mention for thing in find_things(steps) for mention in thing.mentions]
+    assert len(mentions) == len(set(mentions)) == 5
 
 
 def test_lower_case_may_be_longer_than_upper_case():
     # "İ" has one character, "i̇" two: offsets must not be those of the changed text.
-    step = annotated("İron and steel melt in the furnace.")
-    assert all("  " not in name for name in [t.name for t in find_things(step.steps)])
+    assert names_of("The İron rod and the steel plate are put in the furnace.")[1:] == [
+        "steel plate",
+        "furnace",
+    ]
+
+
+def word_of(form: str, lemma: str, pos: str) -> Word:
+    return Word(form, lemma, pos, 0, len(form))
+
+
+@pytest.mark.parametrize(
+    ("tagged", "verb"),
+    [
+        ("The/DET seed/NOUN germinates/germinate/NOUN ./PUNCT", 2),
+        ("The/DET cells/cell/NOUN divide/NOUN", 2),
+        ("Ice/NOUN forms/form/NOUN inside/ADP a/DET cloud/NOUN", 1),
+        ("Place/NOUN cake/NOUN pan/NOUN into/ADP the/DET oven/NOUN", 0),
+        ("Heat/NOUN the/DET oil/NOUN until/SCONJ it/PRON boils/boil/VERB", 0),
+        ("The/DET cake/NOUN pan/NOUN", None),
+        ("Layers/layer/NOUN of/ADP sediment/NOUN", None),
+        ("Salt/NOUN water/NOUN", None),
+        ("The/DET pan/NOUN juices/juice/NOUN boil/VERB", None),
+        ("", None),
+    ],
+)
+def test_verbs_that_were_tagged_as_nouns(tagged, verb):
+    parts = [each.split("/") for each in tagged.split()]
+    words = [word_of(part[0], part[-2].lower(), part[-1]) for part in parts]
+    changed = correct_tags(words)
+    assert [i for i, word in enumerate(changed) if word != words[i]] == (
+        [] if verb is None else [verb]
+    )
+    assert verb is None or changed[verb].pos == "VERB"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +123,7 @@ def test_lower_case_may_be_longer_than_upper_case():
     ],
 )
 def test_roles(text, noun, role, verb):
-    (step,) = annotated(text).steps
+    (step,) = corrected(text)
     mentions = find_mentions(step.words)
     roles = dict(
         zip(
@@ -126,6 +165,20 @@ def test_a_text_that_names_nothing_has_no_entities(text):
 def test_no_text_at_all():
     assert find_participants([]) == []
     assert find_participants([Procedure("empty", (Step(""),))]) == [()]
+
+
+WORDS = ["Heat", "the", "oil", "oils", "of", "2", "cups", "-", "it", ";", "İon", "DNA", "'s", "a;b"]
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), min_size=1, max_size=25))
+def test_whatever_is_found_is_in_the_text(words):
+    line = " ".join(" ".join(words).split()) or "."
+    procedure = Procedure("any", (Step(line), Step("The oil burns.")))
+    (names,) = find_participants([procedure])
+    (again,) = annotate([replace(procedure, entities=tuple(map(build_entity, names)))])
+    assert names
+    assert all(entity.mentions for entity in again.entities)
 
 
 def test_a_hundred_steps_are_read_to_the_end():

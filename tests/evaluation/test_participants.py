@@ -128,8 +128,18 @@ def test_an_entity_that_is_not_gold_costs_precision():
     assert scores.questions["inputs"] == PRF(1.0, 1.0)
     assert scores.questions["outputs"] == PRF(0.5, 1.0)
     assert scores.questions["moves"] == PRF(0.5, 1.0)
-    # One conversion, of two created entities only one is gold: (1 + 1/2 + 1) / 3.
-    assert scores.questions["conversions"] == PRF(5 / 6, 5 / 6).__class__(0.833, 0.833)
+    # One conversion; half of what it creates and half of its places are gold: (1 + 1/2 + 1/2) / 3.
+    assert scores.questions["conversions"] == PRF(0.667, 0.667)
+
+
+def test_an_entity_that_is_not_gold_gets_no_part_of_a_point():
+    """The official scorer gives a third of a point for each place of a move that is right."""
+    gold = grid_of(ash=["hearth", "bucket"])
+    scores = score(grid_of(smoke=["hearth", "bucket"]), gold)
+    assert scores.questions["moves"] == PRF(0.0, 0.0)
+    assert score(grid_of(smoke=["?", "bucket"]), grid_of(ash=["?", "box"])).questions["moves"] == (
+        PRF(0.0, 0.0)
+    )
 
 
 def test_an_entity_to_which_nothing_happens_costs_nothing():

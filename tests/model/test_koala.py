@@ -185,10 +185,13 @@ def test_place_scores_are_those_of_the_plain_form():
     candidates = candidates * is_named.unsqueeze(-1)
     mask = torch.ones(2, 5, dtype=torch.bool)
     none = (torch.zeros(2, 0, 1), torch.zeros(2, 0, dtype=torch.bool))
-    scores, _ = predictor(entity, candidates, is_named, mask, torch.tensor([3, 3]), *none)
+    row = torch.tensor([1, 0])
+    lengths = torch.tensor([3, 3])
+    scores, _ = predictor(entity, candidates, is_named, row, mask, lengths, *none)
     for batch in range(2):
         for candidate in range(5):
-            own = predictor.unknown.expand(3, 4) if candidate == 0 else candidates[batch, candidate]
+            own = candidates[row[batch], candidate]
+            own = predictor.unknown.expand(3, 4) if candidate == 0 else own
             inputs = torch.cat([entity[batch], own], dim=-1)
             inputs = torch.cat([torch.zeros(1, 8), inputs]).unsqueeze(0)
             expected = predictor.output(predictor.lstm.lstm(inputs)[0])[0, :, 0]

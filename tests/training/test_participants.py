@@ -5,6 +5,7 @@ import pytest
 
 from koala.document import Entity, Procedure, annotate
 from koala.encoders import open_encoder
+from koala.errors import KoalaError
 from koala.training.participants import (
     Learning,
     build_lessons,
@@ -26,7 +27,7 @@ TEXTS = {
     "How is tea made?": ("Water boils in a pot.\nTea is put in the water.", ["water", "tea"]),
     "": ("Lava leaves the vent.\nThe lava cools on the slope.", ["lava"]),
 }
-TINY = Learning(least=1, folds=2)
+TINY = Learning(least=1, folds=3)
 
 
 @pytest.fixture(scope="module")
@@ -92,19 +93,19 @@ def test_a_feature_that_is_too_rare_has_no_weight(lessons):
     assert "noun lava" not in fit(lessons, (), replace(TINY, least=2)).weights
 
 
+def test_nothing_to_learn_from_is_said():
+    with pytest.raises(KoalaError, match="nothing to learn from"):
+        fit([], (), TINY)
+
+
 def test_procedures_of_one_prompt_are_held_out_together(lessons):
-    """A ranker that saw the first must not score the second, whose prompt is the same."""
-    known = cross_validate(lessons, (), replace(TINY, l2=0.01))
-    without = fit([lessons[2]], (), TINY)
-    assert len(known) == len(lessons)
-    changed = [
-        replace(lessons[0], procedure=replace(lessons[0].procedure, entities=())),
-        *lessons[1:],
-    ]
-    again = cross_validate(changed, (), replace(TINY, l2=0.01))
-    assert again[1] == known[1]  # the labels of the first do not matter to the second
-    assert again[2:] != known[2:]
-    assert without.weights
+    """What people chose in the first must not be known to what scores the second."""
+    before = cross_validate(lessons, (), TINY)
+    first = replace(lessons[0], procedure=replace(lessons[0].procedure, entities=()))
+    after = cross_validate([first, *lessons[1:]], (), TINY)
+    is_same = [one == other for one, other in zip(before, after, strict=True)]
+    assert is_same[:2] == [True, True]
+    assert not all(is_same)
 
 
 def test_the_threshold_is_the_best_that_was_tried(lessons):

@@ -117,6 +117,7 @@ class KoalaModel(nn.Module):
             reading.entity if reads_mentions else inputs,
             reading.candidates,
             reading.is_named,
+            reading.row,
             candidate_mask,
             *knowledge,
         )

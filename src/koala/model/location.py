@@ -28,6 +28,7 @@ class LocationPredictor(nn.Module):
         entity: Tensor,
         candidates: Tensor,
         is_named: Tensor,
+        row: Tensor,
         candidate_mask: Tensor,
         n_steps: Tensor,
         triples: Tensor,
@@ -35,11 +36,11 @@ class LocationPredictor(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Give place scores (batch, steps + 1, candidates) and log attention.
 
-        Shapes: entity (batch, steps, width), candidates (batch, candidates, steps, width), is_named
-        (batch, candidates, steps), candidate_mask (batch, candidates); log attention (batch,
-        candidates, steps + 1, triples).
+        Shapes: entity (batch, steps, width), candidates (rows, candidates, steps, width), is_named
+        (rows, candidates, steps), row (batch,) which of those is each entity's, candidate_mask
+        (batch, candidates); log attention (batch, candidates, steps + 1, triples).
         """
-        rows, owner, index = self._build_rows(entity, candidates, is_named)
+        rows, owner, index = self._build_rows(entity, look_up(candidates, row), is_named[row])
         log_attention = None
         if self.injector is not None:
             rows, log_rows = self.injector(rows, owner, triples, triple_mask)
@@ -122,6 +123,7 @@ class LocationScorer(nn.Module):
         inputs: Tensor,
         candidates: Tensor,
         is_named: Tensor,
+        row: Tensor,
         candidate_mask: Tensor,
         n_steps: Tensor,
         triples: Tensor,
@@ -129,9 +131,10 @@ class LocationScorer(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Give place scores (batch, steps + 1, candidates) and log attention.
 
-        Shapes: inputs (batch, steps, input_width), candidates (batch, candidates, steps,
-        place_width), is_named (batch, candidates, steps), candidate_mask (batch, candidates); log
-        attention (batch, candidates, steps + 1, triples).
+        Shapes: inputs (batch, steps, input_width), candidates (rows, candidates, steps,
+        place_width), is_named (rows, candidates, steps), row (batch,) which of those is each
+        entity's, candidate_mask (batch, candidates); log attention (batch, candidates, steps + 1,
+        triples).
         """
         # Position 0, before step 1, is an all-zero input.
         inputs = nn.functional.pad(inputs, (0, 0, 1, 0))
@@ -142,15 +145,16 @@ class LocationScorer(nn.Module):
             rows, log_rows = self.injector(inputs.flatten(0, 1), owner, triples, triple_mask)
             inputs = rows.view(batch, positions, -1)
             log_attention = log_rows.view(batch, 1, positions, -1)
-            log_attention = log_attention.expand(-1, candidates.shape[1], -1, -1)
+            log_attention = log_attention.expand(-1, candidate_mask.shape[1], -1, -1)
         # (batch, 1, steps + 1, width)
         states = self.state(self.lstm(inputs, n_steps + 1)).unsqueeze(1)
-        # (batch, candidates, 1, width), (batch, candidates, steps + 1, width)
+        # What does not depend on the entity, once a text: (rows, candidates, 1, width) and
+        # (rows, candidates, steps + 1, width)
         places = self.place(self._average(candidates, is_named)).unsqueeze(2)
-        here = self.here(nn.functional.pad(candidates, (0, 0, 1, 0)))
-        coming = self.next(nn.functional.pad(candidates, (0, 0, 0, 1)))
+        here = nn.functional.pad(self.here(candidates), (0, 0, 1, 0))
+        coming = nn.functional.pad(self.next(candidates), (0, 0, 0, 1))
         distance = self.distance(find_distances(is_named))
-        joint = torch.tanh(states + places + here + coming + distance)
+        joint = torch.tanh(states + look_up(places + here + coming + distance, row))
         scores: Tensor = self.output(self.dropout(joint)).squeeze(-1)
         scores = scores.masked_fill(~candidate_mask.unsqueeze(-1), torch.finfo(scores.dtype).min)
         return scores.transpose(1, 2), log_attention

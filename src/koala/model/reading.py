@@ -19,12 +19,14 @@ class Reading:
     """(batch, steps, width)"""
     steps: Tensor | None
     """(batch, steps, width): the mean over all pieces of a step, where asked for."""
-    candidates: Tensor
-    """(batch, candidates, steps, width)"""
     is_mentioned: Tensor
     """(batch, steps)"""
+    candidates: Tensor
+    """(rows, candidates, steps, width): each text once, where all entities read the same one."""
     is_named: Tensor
-    """(batch, candidates, steps)"""
+    """(rows, candidates, steps)"""
+    row: Tensor
+    """(batch,): the row of candidates that is each entity's."""
 
 
 def read_text(
@@ -35,6 +37,7 @@ def read_text(
     `hidden` is (procedures, pieces, width), or with `is_own` (batch, pieces, width).
     """
     owner = arrays["procedure"]
+    candidate_pieces = arrays["candidate_pieces"][owner] if is_own else arrays["candidate_pieces"]
 
     def average(name: str) -> Tensor:
         """Average where a mask of each procedure is True, for each of its entities."""
@@ -46,9 +49,10 @@ def read_text(
         entity=masked_mean(arrays["entity_pieces"], hidden if is_own else look_up(hidden, owner)),
         verbs=average("verb_pieces"),
         steps=average("step_pieces") if has_steps else None,
-        candidates=average("candidate_pieces"),
         is_mentioned=arrays["entity_pieces"].any(-1),
-        is_named=arrays["candidate_pieces"].any(-1)[owner],
+        candidates=masked_mean(candidate_pieces, hidden),
+        is_named=candidate_pieces.any(-1),
+        row=torch.arange(owner.shape[0], device=owner.device) if is_own else owner,
     )
 
 

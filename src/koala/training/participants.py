@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from koala.document import Procedure
 from koala.encoders import Encoder
+from koala.errors import KoalaError
 from koala.evaluation.participants import (
     ParticipantScores,
     match_names,
@@ -157,6 +158,8 @@ def fit(lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning) 
     """Fit a ranker; its threshold is still to be found."""
     everything = [*lessons, *extra]
     descriptions = [each for lesson in everything for each in lesson.described[1]]
+    if not descriptions:
+        raise KoalaError("There is nothing to learn from: give procedures that name something.")
     counts = Counter(name for each in descriptions for name in each.features)
     names = sorted(name for name, count in counts.items() if count >= settings.least)
     # Named features, then the vectors; the larger a feature, the less its weight is penalised.
