@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default="small")
     args = parser.parse_args()
-    tracker = load(args.model)
+    tracker = load(args.model, n_threads=1)
     texts = ["\n".join(read_example(name).steps) for name in list_examples()]
     texts += [text.replace("\n", " ") for text in texts]
     rng = random.Random(args.seed)

@@ -87,6 +87,8 @@ def compare_with_frequency(data: Path) -> None:
         )
         show(f"{name} dev, nouns: {best[0]} {best[1]}", frequent)
         show(f"{name} dev, found", found)
+        everything = [tuple(lesson.names) for lesson in build_lessons(dev, open_encoder())]
+        show(f"{name} dev, every noun phrase", score_all(dev, everything))
         gain = compare_participants(found, frequent)
         print(
             f"  difference {100 * gain.f1_difference:.1f} "

@@ -187,7 +187,7 @@ class Batcher:
         # One row at least, so that an entity without triples needs no special case.
         triples = [self._triple_pieces.split_triple(t) for t in number] or [([pad], [False])]
         n_triple_pieces = max(len(pieces) for pieces, _ in triples)
-        n_triples = max(len(item.triples) for item in items)
+        n_triples = _width_of(items)
         return Batch(
             pieces=_pad([text.pieces for text in texts], n_pieces, self._pieces.pad),
             pieces_mask=_lengths_mask([len(text.pieces) for text in texts], n_pieces),
@@ -207,10 +207,15 @@ class Batcher:
         )
 
 
+def _width_of(items: Sequence[Item]) -> int:
+    """Count the triples of the entity that has the most; one at least, so that no axis is empty."""
+    return max(1, *(len(item.triples) for item in items))
+
+
 def build_gold(items: Sequence[Item]) -> Gold:
     """Build what a network should say of some entities; all must have gold rows."""
     n_steps = max(len(item.procedure.steps) for item in items)
-    n_triples = max((len(item.triples) for item in items), default=0)
+    n_triples = _width_of(items)
     tags = np.zeros((len(items), n_steps), dtype=np.int64)
     places = np.full((len(items), n_steps + 1), IGNORED, dtype=np.int64)
     relevance = np.zeros((2, len(items), n_steps, n_triples), dtype=np.bool_)

@@ -109,7 +109,7 @@ def join_outputs(
     n_tags = outputs[0].tags.shape[-1]
     tags = np.zeros((len(items), n_steps, n_tags), dtype=np.float32)
     places = np.full((len(items), n_steps + 1, n_candidates), _LOWEST, dtype=np.float32)
-    n_triples = max(len(item.triples) for item in items)
+    n_triples = 0 if outputs[0].attention is None else outputs[0].attention.shape[2]
     attention = np.zeros((len(items), n_steps, n_triples), dtype=np.float32)
     for window, output in zip(windows, outputs, strict=True):
         judged = slice(window.first, window.last)

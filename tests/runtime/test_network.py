@@ -105,6 +105,15 @@ def test_torch_and_runtime_say_the_same(exported):
     )
 
 
+def test_entities_of_which_nothing_is_known_are_read(exported):
+    model, batcher, items, folder = exported
+    bare = [replace(item, triples=()) for item in items[:2]]
+    batch = batcher.build(bare)
+    np.testing.assert_allclose(
+        OnnxNetwork(folder)(batch).tags, model.predict(batch).tags, atol=1e-4
+    )
+
+
 def test_an_answer_does_not_depend_on_its_neighbours(exported):
     _, batcher, items, folder = exported
     network = OnnxNetwork(folder)

@@ -27,7 +27,7 @@ class Role:
 
 def find_roles(words: Sequence[Word], mentions: Sequence[Mention]) -> list[Role]:
     """Find the role of every noun phrase of a step, in their order."""
-    is_verb = [word.pos == "VERB" and not is_participle(words, i) for i, word in enumerate(words)]
+    is_verb = [word.pos == "VERB" and not _is_participle(words, i) for i, word in enumerate(words)]
     before, after = _verbs_before(words, is_verb), _verbs_after(words, is_verb)
     roles: list[Role] = []
     for number, mention in enumerate(mentions):
@@ -46,7 +46,7 @@ def find_roles(words: Sequence[Word], mentions: Sequence[Mention]) -> list[Role]
     return roles
 
 
-def is_participle(words: Sequence[Word], index: int) -> bool:
+def _is_participle(words: Sequence[Word], index: int) -> bool:
     """Tell whether a verb stands where an adjective does: "the greased pan"."""
     if not index or not words[index].text.lower().endswith(("ed", "en", "ing")):
         return False
@@ -72,7 +72,7 @@ def _may_precede(words: Sequence[Word], index: int) -> bool:
         return index > 0 and is_measure(words, index - 1)
     if word.pos in _DETERMINERS | {"ADJ", "ADV"} or is_measure(words, index):
         return True
-    return word.pos == "VERB" and is_participle(words, index)
+    return word.pos == "VERB" and _is_participle(words, index)
 
 
 def _is_list(between: Sequence[Word]) -> bool:
