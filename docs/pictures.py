@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
+    """Draw the grid, the graph and the page of the bundled example."""
     tracker = load()
     example = read_example()
     grid = tracker.track(list(example.steps), list(example.names), id=example.id)
