@@ -243,7 +243,7 @@ def test_any_reasons_render_safely_within_the_width(explanation, width):
 
 
 def test_an_unknown_format_names_the_known_ones():
-    with pytest.raises(KoalaError, match="'pdf' is unknown; expected one of table, html"):
+    with pytest.raises(KoalaError, match="'pdf' is unknown; expected one of table, json"):
         render(RAIN, "pdf")
 
 

@@ -3,6 +3,7 @@
 from threading import Event, Semaphore
 from types import SimpleNamespace
 
+from koala.document import build_entity
 from koala.errors import FileError, KoalaError
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
@@ -34,7 +35,10 @@ class FakeTracker:
             raise RuntimeError(SECRET)
         if "file" in steps:
             raise FileError(SECRET, "no such file.")
-        named = list(entities or ())
+        # What the real one refuses, too.
+        named = [build_entity(name).name for name in entities or ()]
+        if not any(step.strip() for step in steps):
+            raise KoalaError("The text is empty.")
         names = [*named, *self.found] if find or entities is None else named
         if not names:
             raise KoalaError("No entities to track; name one or more.")

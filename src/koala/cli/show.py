@@ -11,7 +11,6 @@ from koala.cli.output import show_grids, write
 from koala.errors import KoalaError
 
 if TYPE_CHECKING:
-    from koala.display import Shown
     from koala.grid import Grid
 
 EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 4"
@@ -48,7 +47,9 @@ def show_cli(
     if format == GridFormat.TABLE and output is None:
         show_grids(grids)
     else:
-        write(convert_grids(grids, format), output)
+        from koala.display import convert
+
+        write(convert(grids, format.value), output)
 
 
 def _read(file: Path | None, sentences: Path | None) -> list["Grid"]:
@@ -72,26 +73,3 @@ def select_grids(grids: Sequence["Grid"], ids: Sequence[str]) -> list["Grid"]:
             some = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
             raise KoalaError(f"Procedure {id!r} is not in the file. It has: {some}.")
     return [known[id] for id in ids] or list(grids)
-
-
-def convert_grids(shown: Sequence["Shown"], format: GridFormat) -> str:
-    """Write grids in a format; what they come with of reasons where the format has room."""
-    from koala.display import grid_of, render, render_dot, render_mermaid, render_page
-
-    grids = [grid_of(each) for each in shown]
-    match format:
-        case GridFormat.JSON:
-            return "".join(each.to_json() + "\n" for each in shown)
-        case GridFormat.TSV:
-            return "".join(grid.to_tsv() for grid in grids)
-        case GridFormat.CSV:
-            header, *rows = "".join(grid.to_csv() for grid in grids).splitlines(keepends=True)
-            return header + "".join(row for row in rows if row != header)
-        case GridFormat.HTML:
-            return render_page(shown)
-        case GridFormat.MERMAID:
-            return render_mermaid(grids)
-        case GridFormat.DOT:
-            return render_dot(grids)
-        case GridFormat.TABLE:
-            return "\n".join(render(each) for each in shown)

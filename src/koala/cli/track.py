@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.output import show_grids, write
-from koala.cli.show import GridFormat, convert_grids
+from koala.cli.show import GridFormat
 from koala.cli.trackers import open_tracker
 
 EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
@@ -52,7 +52,9 @@ def track_cli(
     if format == GridFormat.TABLE and output is None:
         show_grids([shown])
     else:
-        write(convert_grids([shown], format), output)
+        from koala.display import convert
+
+        write(convert([shown], format.value), output)
 
 
 def _read(file: Path | None) -> tuple[str, str]:

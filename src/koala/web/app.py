@@ -11,11 +11,12 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from koala import __version__
+from koala.display import convert
 from koala.errors import KoalaError
 from koala.examples import list_examples, read_example
 from koala.tracker import Tracker
 from koala.web.errors import RequestError, build_answer, find_problem
-from koala.web.export import TYPES, ExportFormat, export_grids, read_shown
+from koala.web.export import TYPES, ExportFormat, read_shown
 from koala.web.guard import Guard
 from koala.web.limits import Limits
 from koala.web.pages import read_files
@@ -180,7 +181,7 @@ def _add_export(app: FastAPI, worker: Worker, limits: Limits) -> None:
 
         def work(_is_wanted: IsWanted) -> str:
             try:
-                return export_grids([read_shown(value) for value in values], format)
+                return convert([read_shown(value) for value in values], format.value)
             except KoalaError as error:
                 raise RequestError(422, "not_exported", str(error)) from None
 

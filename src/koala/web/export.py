@@ -1,14 +1,8 @@
-"""Grids as files: every format of the command line, and the graph as a picture."""
+"""Grids that come and files that go."""
 
-import re
-from collections.abc import Sequence
 from enum import StrEnum
-from importlib.resources import files
 
-from koala.display import Shown, grid_of, render_dot, render_mermaid, render_page
-from koala.display.drawing import render_svg
-from koala.display.graph import build_graph
-from koala.errors import KoalaError
+from koala.display import Shown
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid
 from koala.states import Action
@@ -58,36 +52,3 @@ def _read_reason(value: ReasonValue) -> Reason:
         mentions=tuple(value.mentions),
         evidence=tuple(Evidence(**triple.model_dump()) for triple in value.triples),
     )
-
-
-def export_grids(shown: Sequence[Shown], format: ExportFormat) -> str:
-    """Write grids in a format; JSON and the page tell the reasons, too."""
-    grids = [grid_of(each) for each in shown]
-    match format:
-        case ExportFormat.JSON:
-            return "".join(each.to_json() + "\n" for each in shown)
-        case ExportFormat.TSV:
-            return "".join(grid.to_tsv() for grid in grids)
-        case ExportFormat.CSV:
-            header = Grid("", (), ()).to_csv()
-            return header + "".join(grid.to_csv().removeprefix(header) for grid in grids)
-        case ExportFormat.HTML:
-            return render_page(shown)
-        case ExportFormat.MERMAID:
-            return render_mermaid(grids)
-        case ExportFormat.DOT:
-            return render_dot(grids)
-        case ExportFormat.SVG:
-            return _render_picture(grids)
-
-
-def _render_picture(grids: Sequence[Grid]) -> str:
-    """Draw the graph of a grid as a picture that stands alone."""
-    if len(grids) != 1:
-        raise KoalaError(f"{len(grids)} grids came; a picture shows one.")
-    # The two characters that XML cannot hold and that are left in names made safe for HTML.
-    svg = re.sub("[\ufffe\uffff]", "\ufffd", render_svg(build_graph(grids[0])))
-    css = files("koala.display").joinpath("page.css").read_text(encoding="utf-8")
-    start, _, rest = svg.partition(">")
-    start = start.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
-    return f"{start}>\n<style>\n{css}svg {{ background: var(--page); }}\n</style>{rest}"
