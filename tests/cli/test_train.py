@@ -99,7 +99,7 @@ def test_track_takes_an_exported_model_or_a_run(exported, home, koala):
 
 def test_track_says_what_is_missing(exported, koala):
     for words, stdin, message in (
-        (("track", "-"), b"Water boils.", "--entity"),
+        (("track", "-"), b"And so on.", "Nothing worth tracking"),
         (("track", "-", "--entity", "x", "--model", exported[0]), b" ", "empty"),
         (("track", "-", "--entity", "x", "--model", "nowhere"), b"Water boils.", "nowhere"),
     ):

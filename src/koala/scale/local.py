@@ -17,7 +17,7 @@ from koala.scale.records import Limits, Record, measure, read_records
 from koala.scale.work import Lines, track_records
 from koala.tracker import Tracker, load
 
-CHUNK = 64
+CHUNK = 32
 """Records that are tracked together: batches are sorted by length within these."""
 
 _RETRIES = 3
