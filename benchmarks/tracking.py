@@ -15,6 +15,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,50 +42,57 @@ def time_of(work) -> float:
     return time.perf_counter() - start
 
 
-def build_floor(settings, batches):
-    """The encoder alone on onnxruntime, over the same pieces as the network reads: all layers over
-    the text and, where they read triples, the lower ones over those.
-    """
+def open_encoder_layers(name, n_layers, *, n_threads=None):
+    """The encoder alone on onnxruntime: all layers, or the lowest; "pieces" and "mask" in."""
     import onnxruntime
     import torch
 
     from koala.encoders.weights import find_weights
     from koala.model.encoder import load_transformer, run_layers
-    from koala.settings import SHARED
-
-    transformer = load_transformer(find_weights(settings.encoder.name)).eval()
-    path = Path("/tmp/koala-floor.onnx")
 
     class Encoder(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.transformer = transformer
+            self.transformer = load_transformer(find_weights(name)).eval()
 
-        def forward(self, pieces, mask, triples=None, triples_mask=None):
-            text = run_layers(self.transformer, pieces, mask)
-            if triples is None:
-                return text
-            n_layers = settings.encoder.n_frozen_layers
-            return text, run_layers(self.transformer, triples, triples_mask, stop=n_layers)
+        def forward(self, pieces, mask):
+            return run_layers(self.transformer, pieces, mask, stop=n_layers)
 
-    names = ["pieces", "pieces_mask"]
-    if settings.knowledge.is_used and settings.knowledge.encoder == SHARED:
-        names += ["triple_pieces", "triple_input_mask"]
-    outputs = ["text", "read triples"][: len(names) // 2]
-    torch.onnx.export(
-        Encoder(), tuple(torch.from_numpy(getattr(batches[0], name)) for name in names),
-        str(path), dynamo=False, opset_version=17, input_names=names, output_names=outputs,
-        dynamic_axes={name: {0: f"{name} 0", 1: f"{name} 1"} for name in [*names, *outputs]},
-    )  # fmt: skip
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    example = torch.tensor([[101, 2300, 102]]), torch.ones((1, 3), dtype=torch.bool)
+    names = ["pieces", "mask", "read"]
+    options = onnxruntime.SessionOptions()
+    if n_threads:
+        options.intra_op_num_threads = n_threads
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "encoder.onnx")
+        torch.onnx.export(
+            Encoder(), example, str(path), dynamo=False, opset_version=17,
+            input_names=names[:2], output_names=names[2:],
+            dynamic_axes={name: {0: "rows", 1: "pieces"} for name in names},
+        )  # fmt: skip
+        providers = ["CPUExecutionProvider"]
+        return onnxruntime.InferenceSession(str(path), options, providers=providers)
+
+
+def build_floor(settings, batches):
+    """The encoder over the same pieces as the network reads: all layers over the text and, where
+    they read triples, the lower ones over those, each distinct one once in a batch.
+    """
+    texts = open_encoder_layers(settings.encoder.name, None)
+    triples = None
+    if settings.knowledge.is_used and settings.knowledge.encoder == "shared":
+        triples = open_encoder_layers(settings.encoder.name, settings.encoder.n_frozen_layers)
     is_own = settings.encoder.entity != "none"
-    feeds = []
-    for batch in batches:
-        feed = {name: getattr(batch, name) for name in names}
-        if is_own:
-            feed |= {name: feed[name][batch.procedure] for name in names[:2]}
-        feeds.append(feed)
-    return lambda: [session.run(None, feed) for feed in feeds]
+
+    def run():
+        for batch in batches:
+            owner = batch.procedure if is_own else slice(None)
+            texts.run(None, {"pieces": batch.pieces[owner], "mask": batch.pieces_mask[owner]})
+            if triples is not None:
+                feed = {"pieces": batch.triple_pieces, "mask": batch.triple_input_mask}
+                triples.run(None, feed)
+
+    return run
 
 
 def measure_start(model: str, rounds: int) -> tuple[float, float]:

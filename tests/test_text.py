@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from koala.errors import KoalaError
-from koala.text import analyze, is_english, split_steps, split_words, stem_content
+from koala.text import analyze, is_english, split_steps, split_words, stem_content, tag_words
 
 
 def steps_of(text: str) -> list[str]:
@@ -252,3 +252,22 @@ def test_words_have_lemmas_tags_and_offsets():
 )
 def test_stems_of_content_words(phrase, stems):
     assert stem_content(phrase) == stems
+
+
+def test_words_are_those_of_the_whole_analysis():
+    texts = ["The roots have water.", "Water has moved.", "The roots have water.", ""]
+    expected = [analysis.words for analysis in analyze(texts)]
+    assert tag_words(texts) == expected
+    assert tag_words(reversed(texts)) == expected[::-1]
+
+
+def test_known_words_do_not_pile_up(monkeypatch):
+    known: dict[str, object] = {}
+    monkeypatch.setattr("koala.text._known_words", known)
+    monkeypatch.setattr("koala.text._MOST_KNOWN", 3)
+    for number in range(5):
+        (words,) = tag_words([f"Take {number} eggs."])
+        assert words[1].text == str(number)
+        assert len(known) <= 3
+    assert len(tag_words(f"Take {number} cups." for number in range(9))) == 9
+    assert len(known) <= 3

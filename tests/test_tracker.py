@@ -95,7 +95,8 @@ def test_every_cell_has_a_reason(tracker):
 
 
 def test_found_entities_join_the_named_ones(tracker, monkeypatch):
-    monkeypatch.setattr("koala.participants.find_participants", lambda _: [("waters", "the leaf")])
+    found = [("waters", "the leaf")]
+    monkeypatch.setattr("koala.participants.find_participants", lambda _, **__: found)
     assert tracker.track(TEXT).names == ("waters", "the leaf")
     assert tracker.track(TEXT, ["water"], find=True).names == ("water", "the leaf")
     assert tracker.track(TEXT, ["water"]).names == ("water",)

@@ -28,6 +28,11 @@ Bools = NDArray[np.bool_]
 TAGS = tuple(Tag)
 """The order of tags in every array."""
 
+TRIPLE_INPUTS = ("triple_pieces", "triple_input_mask", "triple_pieces_mask")
+TRIPLE_VECTORS = "triple_vectors"
+"""Arrays of a batch that are about triples alone; what an encoder has said of them may stand in
+their place: (distinct triples, width)."""
+
 _BUCKET = 8
 """Batches whose procedures are sorted by length together; larger means less padding."""
 
@@ -140,7 +145,8 @@ class Gold:
 class Batcher:
     """Builds batches with the word pieces of an encoder, BERT's where no folder is given.
 
-    With a prefix each entity reads its own row of pieces: its name, then the text.
+    With a prefix each entity reads its own row of pieces: its name, then the text. So many texts
+    are kept, split: as many as come again and again.
     """
 
     def __init__(
@@ -149,9 +155,10 @@ class Batcher:
         *,
         triple_tokenizer: Path | None = None,
         has_prefix: bool = False,
+        n_kept: int = 1 << 12,
     ) -> None:
-        self._pieces = _Pieces(tokenizer)
-        self._triple_pieces = _Pieces(triple_tokenizer or tokenizer)
+        self._pieces = _Pieces(tokenizer, n_kept)
+        self._triple_pieces = _Pieces(triple_tokenizer or tokenizer, n_kept)
         self._has_prefix = has_prefix
 
     def count_pieces(self, procedure: Procedure) -> list[int]:
@@ -242,11 +249,16 @@ class _Text:
     """Step and word of each piece."""
 
 
-class _Pieces:
-    """Procedures and triples in the word pieces of one encoder, each split once."""
+_MOST_TRIPLES = 1 << 16
+"""So many are kept at most, split; then all go: memory does not grow with what is read."""
 
-    def __init__(self, folder: Path | None) -> None:
+
+class _Pieces:
+    """Procedures and triples in the word pieces of one encoder, each split once while kept."""
+
+    def __init__(self, folder: Path | None, n_kept: int) -> None:
         self._words = WordPieces(folder)
+        self._n_kept = n_kept
         self.pad = self._words.pad
         self._triples: dict[Triple, tuple[list[int], list[bool]]] = {}
         self._texts: dict[int, tuple[Procedure, _Text]] = {}
@@ -256,6 +268,8 @@ class _Pieces:
         known = self._texts.get(id(procedure))
         if known is None:
             known = (procedure, self._split(procedure))
+            if len(self._texts) >= self._n_kept:
+                self._texts.clear()
             self._texts[id(procedure)] = known
         return known[1]
 
@@ -282,14 +296,21 @@ class _Pieces:
 
     def split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
         """Give [CLS] head [SEP] relation [SEP] tail [SEP], and which pieces are not special."""
-        if triple not in self._triples:
-            pieces, mask = [self._words.first], [False]
-            for part in (triple.head, triple.phrase, triple.tail):
-                found = [piece for word in self._words.split(part.split()) for piece in word]
-                pieces += [*found, self._words.last]
-                mask += [*([True] * len(found)), False]
-            self._triples[triple] = (pieces, mask)
-        return self._triples[triple]
+        known = self._triples.get(triple)
+        if known is None:
+            known = self._split_triple(triple)
+            if len(self._triples) >= _MOST_TRIPLES:
+                self._triples.clear()
+            self._triples[triple] = known
+        return known
+
+    def _split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
+        pieces, mask = [self._words.first], [False]
+        for part in (triple.head, triple.phrase, triple.tail):
+            found = [piece for word in self._words.split(part.split()) for piece in word]
+            pieces += [*found, self._words.last]
+            mask += [*([True] * len(found)), False]
+        return pieces, mask
 
 
 def _step_spans(procedure: Procedure) -> list[Span]:

@@ -70,6 +70,7 @@ def find_triples(
     procedures: Sequence[Procedure],
     settings: KnowledgeSettings,
     *,
+    n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Triples:
     """Retrieve triples for every entity; none where knowledge is not used."""
@@ -80,6 +81,7 @@ def find_triples(
         store=settings.store,
         n_triples=settings.n_triples,
         has_fuzzy=settings.has_fuzzy,
+        n_threads=n_threads,
         progress=progress,
     )
 

@@ -26,12 +26,23 @@ from koala.text import stem_content
 
 Progress = Callable[[int, int], None]
 
+_N_KEPT = 64
+"""Texts that a tracker remembers: enough for a chunk, few for a server that runs for weeks."""
+
 
 class Tracker:
     """Tracks the entities of procedures with one network, or several that were joined."""
 
-    def __init__(self, scorer: Scorer, card: Card, *, has_knowledge: bool = True) -> None:
+    def __init__(
+        self,
+        scorer: Scorer,
+        card: Card,
+        *,
+        has_knowledge: bool = True,
+        n_threads: int | None = None,
+    ) -> None:
         self.card = card
+        self.n_threads = n_threads
         self.scorer = scorer
         self.settings = card.read_settings()
         knowledge = self.settings.knowledge
@@ -49,7 +60,7 @@ class Tracker:
 
         Without entities those worth tracking are found; with `find` they are added to the named.
         """
-        return self.track_all([_build_procedure(text, entities, find=find, id=id)])[0]
+        return self.track_all([self._build_procedure(text, entities, find=find, id=id)])[0]
 
     def track_all(
         self,
@@ -78,7 +89,7 @@ class Tracker:
         id: str = "text",
     ) -> Explanation:
         """Track as `track` does, with a reason for every cell."""
-        return self.explain_all([_build_procedure(text, entities, find=find, id=id)])[0]
+        return self.explain_all([self._build_procedure(text, entities, find=find, id=id)])[0]
 
     def explain_all(
         self,
@@ -112,36 +123,39 @@ class Tracker:
         self, procedures: Sequence[Procedure], progress: Progress | None
     ) -> list[Item]:
         annotated = annotate(procedures)
-        triples = find_triples(annotated, self._knowledge, progress=progress)
+        triples = find_triples(
+            annotated, self._knowledge, n_threads=self.n_threads, progress=progress
+        )
         return build_items(annotated, triples)
 
+    def _build_procedure(
+        self, text: str | Sequence[str], entities: Sequence[str] | None, *, find: bool, id: str
+    ) -> Procedure:
+        if isinstance(text, str):
+            procedure = Procedure.from_text(text, entities or (), id=id)
+        else:
+            steps = tuple(Step(line) for step in text if (line := " ".join(step.split())))
+            procedure = Procedure(id, steps, tuple(map(build_entity, entities or ())))
+        if not procedure.steps:
+            raise KoalaError("The text is empty.")
+        if entities is None or find:
+            procedure = add_participants([procedure], n_threads=self.n_threads)[0]
+        if not procedure.entities and (entities is None or find):
+            raise KoalaError("Nothing worth tracking was found in the text; name an entity.")
+        if not procedure.entities:
+            raise KoalaError("No entities to track; name one or more.")
+        return procedure
 
-def _build_procedure(
-    text: str | Sequence[str], entities: Sequence[str] | None, *, find: bool, id: str
-) -> Procedure:
-    if isinstance(text, str):
-        procedure = Procedure.from_text(text, entities or (), id=id)
-    else:
-        steps = tuple(Step(line) for step in text if (line := " ".join(step.split())))
-        procedure = Procedure(id, steps, tuple(map(build_entity, entities or ())))
-    if not procedure.steps:
-        raise KoalaError("The text is empty.")
-    if entities is None or find:
-        procedure = add_participants([procedure])[0]
-    if not procedure.entities and (entities is None or find):
-        raise KoalaError("Nothing worth tracking was found in the text; name an entity.")
-    if not procedure.entities:
-        raise KoalaError("No entities to track; name one or more.")
-    return procedure
 
-
-def add_participants(procedures: Sequence[Procedure]) -> list[Procedure]:
+def add_participants(
+    procedures: Sequence[Procedure], *, n_threads: int | None = None
+) -> list[Procedure]:
     """Add the entities worth tracking to those that are named already; the named come first."""
     if not procedures:
         return []
     from koala.participants import find_participants
 
-    found = find_participants(procedures)
+    found = find_participants(procedures, n_threads=n_threads)
     return [
         replace(procedure, entities=(*procedure.entities, *_choose_new(procedure.entities, names)))
         for procedure, names in zip(procedures, found, strict=True)
@@ -166,8 +180,9 @@ def load(
     network = OnnxNetwork(folder, n_threads=n_threads)
     tokenizer = folder if (folder / TOKENIZER).is_file() else None
     has_prefix = network.card.read_settings().encoder.has_prefix
-    batcher = Batcher(tokenizer, has_prefix=has_prefix)
-    return Tracker(Reader(network, batcher), network.card, has_knowledge=has_knowledge)
+    batcher = Batcher(tokenizer, has_prefix=has_prefix, n_kept=_N_KEPT)
+    reader = Reader(network, batcher)
+    return Tracker(reader, network.card, has_knowledge=has_knowledge, n_threads=n_threads)
 
 
 def join(trackers: Sequence[Tracker]) -> Tracker:
@@ -190,4 +205,5 @@ def join(trackers: Sequence[Tracker]) -> Tracker:
         place_temperature=fmean(card.place_temperature for card in cards),
         signature="+".join(card.signature for card in cards),
     )
-    return Tracker(Ensemble(tuple(tracker.scorer for tracker in trackers)), card)
+    scorer = Ensemble(tuple(tracker.scorer for tracker in trackers))
+    return Tracker(scorer, card, n_threads=first.n_threads)

@@ -170,11 +170,12 @@ def retrieve_triples(
     store: str | Path | None = None,
     n_triples: int = N_TRIPLES,
     has_fuzzy: bool = True,
+    n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Triples:
     """Retrieve from a store, koala's own where none is named; give the triples alone."""
     with Store.open(store) as opened:
-        encoder = open_encoder() if has_fuzzy else None
+        encoder = open_encoder(threads=n_threads) if has_fuzzy else None
         retriever = Retriever(opened, encoder, n_triples=n_triples)
         found = retriever.retrieve(procedures, progress=progress)
     return [tuple(tuple(one.triple for one in group) for group in groups) for groups in found]
@@ -182,10 +183,10 @@ def retrieve_triples(
 
 def is_exact(neighbour: Neighbour, named: frozenset[str]) -> bool:
     """Tell whether at least half of the neighbour's words are named; light triples never are."""
-    if neighbour.triple.weight < LEAST_WEIGHT or not neighbour.stems:
+    stems = neighbour.stems
+    if neighbour.triple.weight < LEAST_WEIGHT or not stems:
         return False
-    found = sum(1 for stem in neighbour.stems if stem in named)
-    return found / len(neighbour.stems) >= LEAST_OVERLAP
+    return sum(1 for stem in stems if stem in named) / len(stems) >= LEAST_OVERLAP
 
 
 def best_cosine(neighbours: NDArray[np.float32], words: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from koala.batch import Batch
+from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch
 from koala.decoding import Output
 from koala.encoders.weights import find_weights
 from koala.errors import FileError
@@ -159,13 +159,20 @@ class KoalaModel(nn.Module):
         return output.to_numpy()
 
     def _encode_triples(self, arrays: dict[str, Tensor]) -> Tensor:
-        """Give (batch, triples, width); each distinct triple is encoded once."""
+        """Give (batch, triples, width); each distinct triple is encoded once, or was before."""
         if self.triple_encoder is None:
             return arrays["triples"].new_zeros((*arrays["triples"].shape, 1), dtype=torch.float)
-        distinct: Tensor = self.triple_encoder(
-            arrays["triple_pieces"], arrays["triple_input_mask"], arrays["triple_pieces_mask"]
-        )
+        distinct = arrays.get(TRIPLE_VECTORS)
+        if distinct is None:
+            distinct = self.read_triples(*(arrays[name] for name in TRIPLE_INPUTS))
         return look_up(distinct, arrays["triples"])
+
+    def read_triples(self, pieces: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
+        """Encode (distinct triples, pieces) to (distinct triples, width)."""
+        if self.triple_encoder is None:
+            raise ValueError("a model without knowledge")
+        distinct: Tensor = self.triple_encoder(pieces, input_mask, word_mask)
+        return distinct
 
 
 def _build_text_encoder(

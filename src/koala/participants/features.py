@@ -42,8 +42,9 @@ def describe_procedures(procedures: Sequence[Procedure], encoder: Encoder) -> li
     annotated = dict(zip(bare, annotate([procedures[n] for n in bare]), strict=True))
     ready = [annotated.get(number, procedure) for number, procedure in enumerate(procedures)]
     texts = [[word.text for step in p.steps for word in step.words] for p in ready]
-    pairs = zip(ready, encoder.encode(texts), strict=True)
-    return [describe(procedure.steps, vectors) for procedure, vectors in pairs]
+    # Each text by itself: the 8-bit encoder takes its scales from all that it reads at once.
+    vectors = [encoder.encode([text])[0] for text in texts]
+    return [describe(p.steps, read) for p, read in zip(ready, vectors, strict=True)]
 
 
 def describe(steps: Sequence[Step], vectors: Vectors) -> Described:

@@ -1,4 +1,4 @@
-"""The folder of an exported network: one graph, its tokenizer, and a card that describes it."""
+"""The folder of an exported network: its graphs, its tokenizer, and a card that describes it."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -9,7 +9,10 @@ from koala.errors import FileError
 from koala.files import parse_json, read_text, write_text
 from koala.settings import Settings
 
-NETWORK, CARD, TOKENIZER = "network.onnx", "card.json", "tokenizer.json"
+NETWORK, TRIPLES, TABLES = "network.onnx", "triples.onnx", "tables.safetensors"
+"""The graph of texts, that of triples where they are read, and the tables that both read."""
+
+CARD, TOKENIZER = "card.json", "tokenizer.json"
 
 OUTPUTS = ("tags", "places", "attention")
 """What the graph gives, in this order; the last only where it reads triples."""
@@ -32,9 +35,10 @@ class Card:
     """Scores are divided by these before they become probabilities; found on dev."""
     signature: str = ""
     """Name, and a digest of the graph: what made a grid."""
+    needs: dict[str, list[str]] = field(default_factory=dict)
+    """For each graph the tables that are not in its file."""
     public: dict[str, tuple[str, bool]] = field(default_factory=dict)
-    """Tables of the graph that are not in its file but in the public encoder's: by their name there
-    the name of the weight, and whether it is turned."""
+    """Which of them are the public encoder's: the name of the weight, and whether it is turned."""
 
     def read_settings(self) -> Settings:
         """Give the settings as values."""

@@ -6,27 +6,14 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from koala.batch import Batch
+from koala.batch import TRIPLE_VECTORS, Batch
 from koala.decoding import Output
 from koala.encoders.weights import WEIGHTS, find_weights
 from koala.errors import FileError
-from koala.runtime.files import NETWORK, OUTPUTS, Card, read_card
+from koala.runtime.files import NETWORK, OUTPUTS, TABLES, TRIPLES, Card, read_card
+from koala.runtime.triples import TripleVectors
 
-
-def read_public(card: Card) -> dict[str, onnxruntime.OrtValue]:
-    """Read the tables that a network takes from the weights of its public encoder."""
-    if not card.public:
-        return {}
-    from safetensors import safe_open
-
-    path = find_weights(card.read_settings().encoder.name) / WEIGHTS
-    tables = {}
-    with safe_open(path, framework="np") as file:
-        for name, (weight, is_turned) in card.public.items():
-            table = file.get_tensor(weight).astype(np.float32)
-            ready = np.ascontiguousarray(table.T if is_turned else table)
-            tables[name] = onnxruntime.OrtValue.ortvalue_from_numpy(ready)
-    return tables
+Tables = dict[str, onnxruntime.OrtValue]
 
 
 class OnnxNetwork:
@@ -34,31 +21,39 @@ class OnnxNetwork:
 
     def __init__(self, folder: Path, *, n_threads: int | None = None) -> None:
         self.card = read_card(folder)
+        # Kept as long as the sessions: they do not copy them.
+        self._tables = read_tables(self.card, folder)
+        self._session = self._open(folder / NETWORK, n_threads)
+        self._triples: TripleVectors | None = None
+        if (folder / TRIPLES).is_file():
+            self._triples = TripleVectors(self._open(folder / TRIPLES, n_threads))
+        self._transitions = np.array(self.card.transitions, dtype=np.float32)
+        self._starts = np.array(self.card.starts, dtype=np.float32)
+        self._ends = np.array(self.card.ends, dtype=np.float32)
+        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._outputs = [each.name for each in self._session.get_outputs()]
+
+    def _open(self, path: Path, n_threads: int | None) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         # Left to itself it would also round what is computed, by a scale from the whole batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         if n_threads is not None:
             options.intra_op_num_threads = n_threads
-        # Kept as long as the session: it does not copy them.
-        self._public = read_public(self.card)
-        options.add_external_initializers(list(self._public), list(self._public.values()))
+        needed = self.card.needs.get(path.name, [])
+        options.add_external_initializers(needed, [self._tables[name] for name in needed])
         try:
-            self._session = onnxruntime.InferenceSession(
-                str(folder / NETWORK), options, providers=["CPUExecutionProvider"]
+            return onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:
-            raise FileError(folder / NETWORK, f"cannot be opened ({error}).") from None
-        self._transitions = np.array(self.card.transitions, dtype=np.float32)
-        self._starts = np.array(self.card.starts, dtype=np.float32)
-        self._ends = np.array(self.card.ends, dtype=np.float32)
-        # A network without knowledge has no inputs for triples.
-        self._inputs = [each.name for each in self._session.get_inputs()]
-        self._outputs = [each.name for each in self._session.get_outputs()]
+            raise FileError(path, f"cannot be opened ({error}).") from None
 
     def __call__(self, batch: Batch) -> Output:
         """Score tags and places of every entity of a batch."""
-        feed = {name: getattr(batch, name) for name in self._inputs}
+        feed = {name: getattr(batch, name) for name in self._inputs - {TRIPLE_VECTORS}}
+        if self._triples is not None:
+            feed[TRIPLE_VECTORS] = self._triples.get(batch)
         found: dict[str, Any] = dict(
             zip(self._outputs, self._session.run(self._outputs, feed), strict=True)
         )
@@ -71,3 +66,34 @@ class OnnxNetwork:
             n_steps=batch.step_mask.sum(1)[owner].astype(np.int64),
             n_candidates=batch.candidate_mask.sum(1)[owner].astype(np.int64),
         )
+
+
+def read_tables(card: Card, folder: Path) -> Tables:
+    """Read the tables that are not in the files of the graphs: public ones, and shared ones."""
+    names = {name for needed in card.needs.values() for name in needed}
+    tables: Tables = {}
+    if card.public:
+        public = find_weights(card.read_settings().encoder.name) / WEIGHTS
+        tables |= _read(public, card.public)
+    shared = {name: (name, False) for name in names - card.public.keys()}
+    if shared:
+        tables |= _read(folder / TABLES, shared)
+    return tables
+
+
+def _read(path: Path, wanted: dict[str, tuple[str, bool]]) -> Tables:
+    """Read tables of a file: under a name the table of another, perhaps turned."""
+    from safetensors import SafetensorError, safe_open
+
+    tables = {}
+    try:
+        with safe_open(path, framework="np") as file:
+            for name, (weight, is_turned) in wanted.items():
+                table = file.get_tensor(weight)
+                if table.dtype != np.int8:
+                    table = table.astype(np.float32)
+                ready = np.ascontiguousarray(table.T if is_turned else table)
+                tables[name] = onnxruntime.OrtValue.ortvalue_from_numpy(ready)
+    except (OSError, SafetensorError) as error:
+        raise FileError(path, f"cannot be read ({error}).") from None
+    return tables

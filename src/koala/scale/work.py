@@ -53,7 +53,7 @@ def _track(
     if not tasks:
         return []
     try:
-        procedures = _find_entities([task.procedure for _, task in tasks])
+        procedures = _find_entities(tracker, [task.procedure for _, task in tasks])
         grids = _track_all(tracker, procedures)
         return [(record, grid) for (record, _), grid in zip(tasks, grids, strict=True)]
     except FileError:
@@ -65,10 +65,10 @@ def _track(
         return [pair for task in tasks for pair in _track(tracker, [task])]
 
 
-def _find_entities(procedures: Sequence[Procedure]) -> list[Procedure]:
+def _find_entities(tracker: Tracker, procedures: Sequence[Procedure]) -> list[Procedure]:
     """Find entities where none are named."""
     bare = [procedure for procedure in procedures if not procedure.entities]
-    found = iter(add_participants(bare))
+    found = iter(add_participants(bare, n_threads=tracker.n_threads))
     return [procedure if procedure.entities else next(found) for procedure in procedures]
 
 

@@ -1,0 +1,46 @@
+"""What a network says of triples: each distinct one is read once, whatever texts come."""
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch
+
+Floats = NDArray[np.float32]
+
+_MOST_KEPT = 1 << 15
+"""Vectors that are kept at most; then all go, and those still needed are read again."""
+
+
+class TripleVectors:
+    """Vectors of triples, kept for later batches.
+
+    Only triples of the same length are read together: nothing is padded, so that what is said of
+    one does not depend on when it came and on its neighbours.
+    """
+
+    def __init__(self, session: onnxruntime.InferenceSession) -> None:
+        self._session = session
+        self._known: dict[bytes, Floats] = {}
+
+    def get(self, batch: Batch) -> Floats:
+        """Give (distinct triples, width)."""
+        lengths = batch.triple_input_mask.sum(1).tolist()
+        keys = [row[:n].tobytes() for row, n in zip(batch.triple_pieces, lengths, strict=True)]
+        found = {key: self._known[key] for key in keys if key in self._known}
+        missing: dict[int, dict[bytes, int]] = {}
+        for row, (key, length) in enumerate(zip(keys, lengths, strict=True)):
+            if key not in found:
+                missing.setdefault(length, {})[key] = row
+        for length, rows in missing.items():
+            vectors = self._read(batch, list(rows.values()), length)
+            found.update(zip(rows, vectors, strict=True))
+        if len(self._known) + len(found) > _MOST_KEPT:
+            self._known = {}
+        self._known.update(found)
+        return np.stack([found[key] for key in keys])
+
+    def _read(self, batch: Batch, rows: list[int], length: int) -> Floats:
+        feed = {name: getattr(batch, name)[rows, :length] for name in TRIPLE_INPUTS}
+        vectors: Floats = self._session.run([TRIPLE_VECTORS], feed)[0]
+        return vectors

@@ -1,0 +1,190 @@
+"""Graphs with 8-bit tables: what several of them read is stored once, what is public not at all."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from torch import nn
+
+from koala.encoders.weights import WEIGHTS
+
+Floats = NDArray[np.float32]
+Table = NDArray[Any]
+
+_LEAST_VALUES = 4096
+"""Tables smaller than this stay as they are: they cost nothing."""
+
+_LARGEST = 127
+
+
+def read_public(folder: Path) -> dict[bytes, str]:
+    """Give the names of the large tables of a public encoder by a digest of their values."""
+    tables = load_file(folder / WEIGHTS)
+    return {
+        _digest(table): name
+        for name, table in tables.items()
+        if table.ndim == 2 and table.size >= _LEAST_VALUES
+    }
+
+
+def _digest(table: Floats) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(table, dtype=np.float32).tobytes()).digest()
+
+
+def round_weights(model: nn.Module, public: Mapping[bytes, str] = MappingProxyType({})) -> None:
+    """Round large tables to 8-bit numbers, with a scale for each row, in place; public ones stay.
+
+    Only weights are rounded. What is computed stays in 32 bits, so that an answer never depends on
+    what else is in its batch.
+    """
+    for parameter in model.parameters():
+        if parameter.ndim == 2 and parameter.numel() >= _LEAST_VALUES:
+            if public and _digest(parameter.detach().numpy()) in public:
+                continue
+            numbers, scale = _round_rows(parameter.detach().numpy())
+            parameter.data.copy_(torch.from_numpy(numbers * scale))
+
+
+def _round_rows(values: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """Give 8-bit numbers and a scale for each row, (rows, 1)."""
+    scale = np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-12) / np.float32(_LARGEST)
+    numbers = np.clip(np.round(values / scale), -_LARGEST, _LARGEST).astype(np.int8)
+    return numbers, scale
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What graphs leave out: who opens one must bring its tables."""
+
+    needs: dict[str, list[str]]
+    """For the file name of each graph the tables it needs."""
+    public: dict[str, tuple[str, bool]]
+    """Which of them are public: the name of the weight, and whether it is turned."""
+    shared: dict[str, Table] = field(default_factory=dict)
+    """The others: read by several graphs."""
+
+
+def pack(paths: Sequence[Path], public: Mapping[bytes, str]) -> Packed:
+    """Store the rounded tables of graphs as the 8-bit numbers they are; opening unpacks them."""
+    import onnx
+
+    networks = {path: onnx.load(str(path)) for path in paths}
+    packers = {path: _Packer(network.graph, public) for path, network in networks.items()}
+    readers = Counter(name for packer in packers.values() for name in packer.numbers)
+    shared = {name for name, n_readers in readers.items() if n_readers > 1}
+    packed = Packed({}, {})
+    for path, packer in packers.items():
+        packer.write(shared)
+        packed.needs[path.name] = sorted({*packer.links, *(shared & packer.numbers.keys())})
+        packed.public.update(packer.links)
+        packed.shared.update(
+            {name: packer.numbers[name] for name in shared & packer.numbers.keys()}
+        )
+        if not packed.needs[path.name]:
+            onnx.checker.check_model(networks[path])
+        path.write_bytes(networks[path].SerializeToString())
+    return packed
+
+
+class _Packer:
+    """One graph, whose tables are looked through first and written then."""
+
+    def __init__(self, graph: Any, public: Mapping[bytes, str]) -> None:  # noqa: ANN401
+        from onnx import TensorProto, numpy_helper
+
+        self._graph = graph
+        self.links: dict[str, tuple[str, bool]] = {}
+        self.numbers: dict[str, Table] = {}
+        self._kept: list[Any] = []
+        self._renamed: dict[str, str] = {}
+        self._tables: dict[str, tuple[str, Floats, int, tuple[int, ...]]] = {}
+        """By the name in the graph: the name of the numbers, scale, its axis, the shape."""
+        for table in graph.initializer:
+            values = numpy_helper.to_array(table)
+            link = _find_public(values, public)
+            packed = _find_numbers(values) if table.data_type == TensorProto.FLOAT else None
+            if link is not None:
+                name = f"public.{link[0]}{'.turned' if link[1] else ''}"
+                if name not in self.links:
+                    self._kept.append(_leave_out(name, table.data_type, table.dims))
+                self.links[name] = link
+                self._renamed[table.name] = name
+            elif packed is not None:
+                numbers, scale, axis = packed
+                digest = hashlib.sha256(numbers.tobytes()).hexdigest()[:16]
+                name = f"numbers.{digest}.{'x'.join(map(str, numbers.shape))}"
+                self.numbers[name] = np.ascontiguousarray(numbers)
+                self._tables[table.name] = (name, scale, axis, values.shape)
+            else:
+                self._kept.append(table)
+
+    def write(self, shared: set[str]) -> None:
+        """Write the tables back: numbers and their scales; shared numbers are left out."""
+        from onnx import TensorProto, helper, numpy_helper
+
+        for name, numbers in self.numbers.items():
+            if name in shared:
+                self._kept.append(_leave_out(name, TensorProto.INT8, numbers.shape))
+            else:
+                self._kept.append(numpy_helper.from_array(numbers, name))
+        nodes: list[Any] = []
+        for name, (numbers_name, scale, axis, shape) in self._tables.items():
+            self._kept.append(numpy_helper.from_array(scale.ravel(), f"{name}.scale"))
+            unpacked = name if len(shape) == 2 else f"{name}.flat"
+            inputs = [numbers_name, f"{name}.scale"]
+            nodes.append(helper.make_node("DequantizeLinear", inputs, [unpacked], axis=axis))
+            if len(shape) > 2:
+                self._kept.append(numpy_helper.from_array(np.array(shape), f"{name}.shape"))
+                nodes.append(helper.make_node("Reshape", [unpacked, f"{name}.shape"], [name]))
+        rest = list(self._graph.node)
+        for node in rest:
+            for index, name in enumerate(node.input):
+                node.input[index] = self._renamed.get(name, name)
+        del self._graph.initializer[:], self._graph.node[:]
+        self._graph.initializer.extend(self._kept)
+        self._graph.node.extend([*nodes, *rest])
+
+
+def _find_public(values: Floats, public: Mapping[bytes, str]) -> tuple[str, bool] | None:
+    """Give the name of a public table, and whether the graph has it turned."""
+    if not public or values.ndim != 2 or values.size < _LEAST_VALUES:
+        return None
+    for is_turned, table in ((False, values), (True, values.T)):
+        name = public.get(_digest(table))
+        if name is not None:
+            return name, is_turned
+    return None
+
+
+def _leave_out(name: str, kind: int, shape: Sequence[int]) -> Any:  # noqa: ANN401
+    """Give a table of a graph without its values."""
+    from onnx import TensorProto
+
+    bare = TensorProto(name=name, data_type=kind, dims=shape)
+    bare.data_location = TensorProto.EXTERNAL
+    entry = bare.external_data.add()
+    entry.key, entry.value = "location", "elsewhere"
+    return bare
+
+
+def _find_numbers(values: Floats) -> tuple[NDArray[np.int8], Floats, int] | None:
+    """Give a table as 8-bit numbers, scales and their axis, if it was rounded; the graph has some
+    tables turned.
+    """
+    if values.size < _LEAST_VALUES or values.ndim < 2:
+        return None
+    # Both directions of an LSTM are one table of three axes: their rows are put together.
+    flat = values.reshape(-1, values.shape[-1])
+    for axis, table in ((0, flat), (1, flat.T)):
+        numbers, scale = _round_rows(table)
+        if np.allclose(numbers * scale, table, rtol=1e-5, atol=1e-7):
+            return numbers if axis == 0 else numbers.T, scale, axis
+    return None
