@@ -52,3 +52,28 @@ def koala():
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def alone_and_together(tmp_path_factory) -> tuple[Path, Path, str]:
+    """Train with one process, and with two as `accelerate launch` starts them, without a GPU.
+
+    Gives both folders and what the two have printed.
+    """
+    pytest.importorskip("torch")
+    from . import processes
+
+    home = processes.prepare(tmp_path_factory.mktemp("processes"))
+    processes.run_all(home, home / "alone")
+    words = ("--multi_gpu", "--num_processes", "2", "--num_machines", "1", "--main_process_port",
+             "0", "--mixed_precision", "no", "--dynamo_backend", "no")  # fmt: skip
+    command = [sys.executable, "-m", "accelerate.commands.launch", *words, processes.__file__]
+    done = subprocess.run(
+        [*command, home, home / "together"],
+        capture_output=True,
+        env={**os.environ, "ACCELERATE_USE_CPU": "true"},
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return home / "alone", home / "together", done.stdout.decode()

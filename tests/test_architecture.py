@@ -20,9 +20,10 @@ ROOMS = {
     "grid": {"errors", "files", "document", "states"},
     "corpora": CORE,
     "settings": {"errors", "files"},
+    "processes": {"errors"},
     "encoders": {"errors", "files"},
     "wikipedia": {"errors", "files", "text", "document"},
-    "pretraining": CORE | {"settings", "encoders", "knowledge", "model"},
+    "pretraining": CORE | {"settings", "encoders", "knowledge", "model", "processes"},
     "knowledge": CORE | {"encoders"},
     "batch": CORE | {"encoders", "knowledge"},
     "decoding": {"errors", "states", "grid"},
@@ -33,7 +34,7 @@ ROOMS = {
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE
     | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"}
-    | {"display", "participants", "prediction", "runtime"},
+    | {"display", "participants", "prediction", "processes", "runtime"},
     "tracker": CORE
     | {"batch", "explanation", "knowledge", "participants", "prediction", "runtime", "settings"},
     "runtime": {"errors", "files", "batch", "decoding", "encoders", "settings"},
@@ -55,6 +56,7 @@ ROOMS = {
         "participants",
         "prediction",
         "pretraining",
+        "processes",
         "runtime",
         "scale",
         "settings",
@@ -67,7 +69,7 @@ ROOMS = {
     "web": CORE | {"display", "examples", "explanation", "runtime", "tracker"},
     "__main__": {"cli"},
 }
-MAY_IMPORT_TORCH = {"model", "pretraining", "training"}
+MAY_IMPORT_TORCH = {"model", "pretraining", "processes", "training"}
 
 
 def room_of(path: Path) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus
-from koala.cli.output import write
+from koala.cli.output import is_main, write
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
 
@@ -36,6 +36,8 @@ def ablate_cli(
         ablation = read_ablation(config)
         with open_source(find_corpus(data, "propara")) as source, show_progress("Epoch") as batches:
             results = run_ablation(ablation, source, folder, tell=tell, show_batches=batches)
+            if not is_main():
+                return
             write_ablation(ablation, results, source, folder)
     tell(f"Wrote {folder}.")
     write(render_table(ablation, results), None)

@@ -1,6 +1,7 @@
 """Data on stdout or in a file, talk on stderr."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,18 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from koala.display import Shown
+
+
+_RANKS = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK")
+"""Where launchers say which of several processes this is: torch's, and two of MPI."""
+
+
+def is_main() -> bool:
+    """Tell whether this is the process that talks, where `accelerate launch` has started several.
+
+    Said by the launcher, so that nothing that needs torch is asked.
+    """
+    return all(os.environ.get(name, "0") == "0" for name in _RANKS)
 
 
 def write(text: str, path: Path | None) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.output import is_main
 from koala.cli.progress import show_progress
-from koala.cli.training import needs_training, tell
+from koala.cli.training import main_first, needs_training, tell
 
 if TYPE_CHECKING:
     from koala.encoders.word_pieces import WordPieces
@@ -62,7 +63,8 @@ def text_cli(
     settings = _read_settings(config, "text", seed, max_minutes)
     pieces = _load_pieces(settings)
     texts = read_paragraphs(corpus)
-    with show_progress("Tagging paragraphs") as progress:
+    # The main process leaves them in the folder for the others.
+    with main_first(), show_progress("Tagging paragraphs") as progress:
         examples = find_text_examples(
             output, texts, pieces, longest=settings.longest, progress=progress
         )
@@ -170,7 +172,7 @@ def _retrieve_triples(folder: Path, store: Path | None) -> "list[Triple]":
 
     splits = read_corpus(folder).splits
     procedures = annotate([example.procedure for split in splits.values() for example in split])
-    with show_progress("Retrieving triples") as progress:
+    with main_first(), show_progress("Retrieving triples") as progress:
         found = retrieve_triples(procedures, store=store, progress=progress)
     triples = (triple for groups in found for group in groups for triple in group)
     distinct = {(t.head, t.relation, t.tail): t for t in triples}
@@ -201,4 +203,5 @@ def _run(
             )
     if not outcome.is_finished:
         tell("Out of time; all is saved. The same command with --resume goes on.")
-    typer.echo(outcome.folder)
+    if is_main():
+        typer.echo(outcome.folder)

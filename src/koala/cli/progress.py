@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from koala.cli.output import is_main
+
 
 @contextmanager
 def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """Give a function that is told how much of how much is done; the bar comes with its first call.
 
-    Where stderr is no terminal, nothing is drawn.
+    Where stderr is no terminal, or another process draws, nothing is drawn.
     """
     from rich.console import Console
     from rich.progress import (
@@ -25,7 +27,7 @@ def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
     task = bar.add_task(label, visible=False)
 
     def tell(done: int, total: int) -> None:
-        if not bar.live.is_started and console.is_terminal:
+        if not bar.live.is_started and console.is_terminal and is_main():
             bar.start()
         bar.update(task, completed=done, total=total, visible=True)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus
-from koala.cli.output import show, write_json
+from koala.cli.output import is_main, show, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
 
@@ -53,6 +53,8 @@ def train_cli(
         ):
             report = train(settings, source, folder, resume=resume, tell=tell, show_batches=batches)
     tell(f"Wrote {folder}.")
+    if not is_main():
+        return
     if as_json:
         from dataclasses import asdict
 

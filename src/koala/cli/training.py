@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from koala.cli.corpus import read_with_labels
+from koala.cli.output import is_main
 from koala.cli.progress import show_progress
 from koala.corpora.corpus import build_fold
 from koala.errors import KoalaError
@@ -50,6 +51,17 @@ def _read_fold(fold: str) -> tuple[int, int]:
     return int(number), int(total)
 
 
+@contextmanager
+def main_first() -> Iterator[None]:
+    """Let the main process go first, where there are others: they find what it has cached."""
+    with needs_training():
+        from koala.processes import Processes
+
+        with Processes().main_first():
+            yield
+
+
 def tell(line: str) -> None:
     """Talk goes to stderr."""
-    typer.echo(line, err=True)
+    if is_main():
+        typer.echo(line, err=True)

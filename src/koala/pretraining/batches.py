@@ -1,7 +1,9 @@
 """Examples → masked batches, the same ones in every run, process and resumed run."""
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
@@ -12,6 +14,10 @@ from koala.pretraining.masking import IGNORED, Example, Masked, Masking, build_r
 
 _POOL = 50
 """Batches among which examples are sorted by length: little padding, and still by chance."""
+
+
+NOTHING = -1
+"""The number of an example of which nothing is to be guessed."""
 
 
 class MaskedDataset(Dataset[Masked]):
@@ -28,6 +34,9 @@ class MaskedDataset(Dataset[Masked]):
         return len(self.examples)
 
     def __getitem__(self, index: int) -> Masked:
+        if index == NOTHING:
+            pieces = self.examples[0].pieces
+            return Masked(pieces, (IGNORED,) * len(pieces))
         rng = build_rng(self.seed, self.epoch, index)
         return self.masking.mask(self.examples[index], rng)
 
@@ -65,6 +74,26 @@ class LengthSampler(Sampler[int]):
             yield from whole[number]
         for each in short:
             yield from each
+
+
+class SharedBatches(Sampler[list[int]]):
+    """Batches of which every process reads its share: one of as many parts as there are processes.
+
+    Where a last batch is too short for all, the others read something and learn nothing from it.
+    """
+
+    def __init__(self, sampler: LengthSampler, *, index: int = 0, n_processes: int = 1) -> None:
+        self.sampler = sampler
+        self.index = index
+        self.n_processes = n_processes
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.sampler) / self.sampler.batch)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = iter(self.sampler)
+        while whole := list(islice(order, self.sampler.batch)):
+            yield whole[self.index :: self.n_processes] or [NOTHING]
 
 
 def collate(examples: Sequence[Masked], pad: int) -> dict[str, Tensor]:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from accelerate import PartialState  # type: ignore[import-untyped]
+import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
@@ -26,7 +26,13 @@ from koala.encoders.word_pieces import WordPieces
 from koala.errors import FileError, KoalaError
 from koala.files import read_text, write_text
 from koala.model.encoder import without_bars
-from koala.pretraining.batches import LengthSampler, MaskedDataset, collate, fingerprint
+from koala.pretraining.batches import (
+    LengthSampler,
+    MaskedDataset,
+    SharedBatches,
+    collate,
+    fingerprint,
+)
 from koala.pretraining.callbacks import (
     Line,
     Log,
@@ -46,6 +52,7 @@ from koala.pretraining.head import (
 )
 from koala.pretraining.masking import Example, Masked, TripleMasking, WordMasking
 from koala.pretraining.settings import HeadSettings, PretrainingSettings
+from koala.processes import Processes
 
 SETTINGS, DATA, LOG, CHECKPOINTS = "settings.toml", "data.json", "log.jsonl", "checkpoints"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt")
@@ -76,24 +83,25 @@ class LanguageModelTrainer(Trainer):
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, Any], *_: object, **__: object
     ) -> Tensor:
-        """Give the mean over the pieces to guess, 0 where a batch has none."""
+        """Give the mean over the pieces to guess, 0 where a batch has none.
+
+        Several processes average what each gives here: all guesses of a batch count the same.
+        """
         losses: Tensor = model(**inputs)
-        return losses.sum() / max(losses.numel(), 1)
+        processes = Processes()
+        n_guesses = processes.sum(torch.tensor(losses.numel(), device=losses.device))
+        return losses.sum() * processes.n / max(int(n_guesses), 1)
 
     def get_train_dataloader(self) -> DataLoader[Masked]:
         """Batches of about equal length, whose order and masks depend on seed and epoch alone."""
         dataset = self.train_dataset
         if not isinstance(dataset, MaskedDataset):
             raise TypeError(dataset)
-        batch = self.args.per_device_train_batch_size
-        loader = DataLoader(
-            dataset,
-            batch_size=batch,
-            sampler=LengthSampler(dataset, batch=batch),
-            collate_fn=self.data_collator,
-        )
-        prepared: DataLoader[Masked] = self.accelerator.prepare(loader)
-        return prepared
+        processes = Processes()
+        sampler = LengthSampler(dataset, batch=self.args.per_device_train_batch_size * processes.n)
+        # Shared out here: accelerate would fill the last batch up with examples seen before.
+        batches = SharedBatches(sampler, index=processes.index, n_processes=processes.n)
+        return DataLoader(dataset, batch_sampler=batches, collate_fn=self.data_collator)
 
 
 def pretrain(
@@ -110,7 +118,8 @@ def pretrain(
     if not data.examples:
         raise KoalaError("There are no examples to learn from.")
     source = find_weights(settings.encoder)
-    with PartialState().main_process_first():
+    processes = Processes()
+    with processes.main_first():
         _open_folder(folder, settings, data, resume=resume)
     if (folder / WEIGHTS).is_file() and not (folder / CHECKPOINTS).is_dir():
         tell(f"{folder} is finished already.")
@@ -120,11 +129,11 @@ def pretrain(
     is_finished = has_head or stage.train_head(model)
     if is_finished:
         is_finished = stage.train_all(model)
-        if PartialState().is_main_process:
+        if processes.is_main:
             save_encoder(model, folder, source)
             if is_finished:
                 shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
-    PartialState().wait_for_everyone()
+    processes.wait()
     return Outcome(folder, is_finished, tuple(read_log(folder / LOG)))
 
 
@@ -202,9 +211,14 @@ class _Stage:
 def _build_arguments(
     settings: PretrainingSettings, steps: HeadSettings, folder: Path
 ) -> TrainingArguments:
+    processes = Processes()
+    if settings.batch % processes.n:
+        raise KoalaError(
+            f"batch is {settings.batch}; a multiple of the {processes.n} processes was expected."
+        )
     return TrainingArguments(
         output_dir=str(folder),
-        per_device_train_batch_size=max(1, settings.batch // PartialState().num_processes),
+        per_device_train_batch_size=settings.batch // processes.n,
         num_train_epochs=steps.epochs,
         max_steps=-1 if steps.max_steps is None else steps.max_steps,
         learning_rate=steps.learning_rate,
@@ -217,6 +231,8 @@ def _build_arguments(
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,
+        use_cpu=processes.device.type == "cpu",
+        ddp_find_unused_parameters=False,
     )
 
 
@@ -252,7 +268,7 @@ def _open_folder(
     }
     path = folder / SETTINGS
     # The others of several processes come when the first has begun the folder.
-    if path.is_file() and (resume or not PartialState().is_main_process):
+    if path.is_file() and (resume or not Processes().is_main):
         old = PretrainingSettings.from_toml(read_text(path))
         if replace(old, max_minutes=None) != replace(settings, max_minutes=None):
             raise FileError(path, "a run with other settings. Use them, or another folder.")

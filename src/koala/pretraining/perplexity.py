@@ -59,7 +59,7 @@ def measure_perplexity(
         for start in range(0, len(ordered), batch):
             tensors = collate(ordered[start : start + batch], pad)
             losses = model(**{name: value.to(device) for name, value in tensors.items()})
-            total += float(losses.double().sum())
+            total += float(losses.cpu().double().sum())
             count += losses.numel()
     model.train(was_training)
     return math.exp(min(total / max(count, 1), 700.0))

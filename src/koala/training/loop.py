@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from koala.batch import Batcher, Item, build_gold, group_items, split_items
 from koala.encoders.weights import find_weights
@@ -19,12 +19,13 @@ from koala.evaluation import DocumentScores, score
 from koala.files import write_text
 from koala.model.koala import build_model
 from koala.prediction import Reader, decode_grids, score_items
+from koala.processes import Processes
 from koala.settings import SHARED, Settings
 from koala.training.averaging import WeightAverage
 from koala.training.calibration import measure_surprise
 from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
 from koala.training.data import TrainingData
-from koala.training.loss import compute_losses
+from koala.training.loss import Losses, compute_losses, count_targets, weigh_losses
 from koala.training.optimizer import build_optimizer, set_rates
 
 LOG = "log.jsonl"
@@ -53,15 +54,19 @@ class Epoch:
 
 
 class Training:
-    """A training run in a folder: it can be killed at any time and goes on where it was."""
+    """A training run in a folder: it can be killed at any time and goes on where it was.
+
+    Several processes share every batch and keep equal weights; the main one scores and writes.
+    """
 
     def __init__(self, settings: Settings, data: TrainingData, folder: Path) -> None:
         self.settings = settings
         self.data = data
         self.folder = folder
+        self.processes = Processes()
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.training.seed)
-        self.model = build_model(settings)
+        self.model = build_model(settings).to(self.processes.device)
         if settings.decoder.crf_start == "counts":
             self.model.crf.start_from(item.gold.tags for item in data.train if item.gold)
         self.optimizer = build_optimizer(self.model, settings)
@@ -77,6 +82,10 @@ class Training:
             self.progress = load_checkpoint(
                 self.folder / LAST, self.model, self.optimizer, self.average
             )
+        problem = (
+            f"Not all processes see the same run in {self.folder}. They must share the folder."
+        )
+        self.processes.agree(self.progress, problem)
 
     def run(
         self,
@@ -92,18 +101,26 @@ class Training:
                 break
             line = self._run_epoch(self.progress.epoch + 1, show_batches)
             self._keep(line)
+            self._write(line)
             tell(_describe(line, self.progress))
         return self.progress
 
     def _run_epoch(self, epoch: int, show_batches: ShowBatches) -> Epoch:
         # Every epoch has a seed of its own, so that one that is repeated after a kill is the same.
         seed = self.settings.training.seed * 1000 + epoch
-        torch.manual_seed(seed)
+        # Dropout is another one in every process.
+        torch.manual_seed(seed + (self.processes.index << 32))
         start = time.perf_counter()
         items = [*self.data.train, *self._draw_extra(seed)]
         batches = split_items(items, self.settings.training.batch, seed=seed)
         losses = self._learn(epoch, batches, show_batches)
         trained = time.perf_counter()
+        return self.processes.from_main(lambda: self._score_epoch(epoch, losses, trained - start))
+
+    def _score_epoch(
+        self, epoch: int, losses: tuple[float, float, float, float], seconds: float
+    ) -> Epoch:
+        start = time.perf_counter()
         with self.averaged():
             scores, (dev_tags, dev_places) = self.score_dev()
         overall = scores.overall
@@ -113,8 +130,8 @@ class Training:
             precision=overall.precision,
             recall=overall.recall,
             f1=overall.f1,
-            seconds=trained - start,
-            evaluation_seconds=time.perf_counter() - trained,
+            seconds=seconds,
+            evaluation_seconds=time.perf_counter() - start,
             dev_tags=dev_tags,
             dev_places=dev_places,
         )
@@ -136,12 +153,9 @@ class Training:
     ) -> tuple[float, float, float, float]:
         self.model.train()
         training = self.settings.training
-        totals = torch.zeros(4)
+        totals = torch.zeros(4, device=self.processes.device)
         for done, items in enumerate(batches, 1):
-            output = self.model(self.batcher.build(items))
-            losses = compute_losses(output, build_gold(items), self.model.crf, self.settings.loss)
-            self.optimizer.zero_grad()
-            losses.total.backward()  # type: ignore[no-untyped-call]
+            totals += self._find_gradients(items)
             norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
             if not math.isfinite(float(norm)):
                 raise KoalaError("The gradient is not finite; nothing was changed. Lower the rate.")
@@ -150,11 +164,32 @@ class Training:
             self.optimizer.step()
             if self.average is not None:
                 self.average.update()
-            parts = (losses.total, losses.state, losses.location, losses.attention)
-            totals += torch.stack([part.detach() for part in parts])
             show_batches(done, len(batches))
-        total, state, location, attention = (totals / len(batches)).tolist()
+        total, state, location, attention = (self.processes.sum(totals) / len(batches)).tolist()
         return total, state, location, attention
+
+    def _find_gradients(self, items: Sequence[Item]) -> Tensor:
+        """Leave the gradients of a batch in the model; give this process's part of its losses."""
+        self.optimizer.zero_grad()
+        parts = torch.zeros(4, device=self.processes.device)
+        # Procedures stay whole. Where there are fewer than processes, some have nothing to do.
+        share = take_share(items, self.processes.index, self.processes.n)
+        if share:
+            losses = self._compute_losses(share, items)
+            losses.total.backward()  # type: ignore[no-untyped-call]
+            found = (losses.total, losses.state, losses.location, losses.attention)
+            parts = torch.stack([part.detach() for part in found])
+        self.processes.sum_gradients(self.model.parameters())
+        return parts
+
+    def _compute_losses(self, share: Sequence[Item], items: Sequence[Item]) -> Losses:
+        settings = self.settings.loss
+        output = self.model(self.batcher.build(share))
+        losses = compute_losses(output, build_gold(share), self.model.crf, settings)
+        if len(share) == len(items):
+            return losses
+        counts = (count_targets(share, settings), count_targets(items, settings))
+        return weigh_losses(losses, *counts, settings)
 
     def averaged(self) -> AbstractContextManager[None]:
         """Put the average of the weights in use, where there is one."""
@@ -174,7 +209,11 @@ class Training:
             best_epoch=line.epoch if is_best else self.progress.best_epoch,
             best_f1=max(line.f1, self.progress.best_f1),
         )
-        if is_best:
+
+    def _write(self, line: Epoch) -> None:
+        if not self.processes.is_main:
+            return
+        if self.progress.best_epoch == line.epoch:
             with self.averaged():
                 save_checkpoint(self.folder / BEST, self.model, self.settings, self.progress)
         self._log(line)
@@ -192,6 +231,13 @@ class Training:
         # After a kill between log and checkpoint the epoch is run again: its first line goes.
         lines = [old for old in read_log(path) if old.epoch < line.epoch]
         write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in [*lines, line]))
+
+
+def take_share(items: Sequence[Item], index: int, n: int) -> Sequence[Item]:
+    """Deal the procedures of a batch to `n` processes in turn, and give one's share."""
+    if n == 1:
+        return items
+    return [item for group in group_items(items)[index::n] for item in group]
 
 
 def read_log(path: Path) -> list[Epoch]:

@@ -1,11 +1,12 @@
 """The three losses and their weighted sum (equations 4, 8, 16 and 17)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from koala.batch import IGNORED, Gold
+from koala.batch import IGNORED, Gold, Item, build_gold
 from koala.model.crf import CRF
 from koala.model.output import TensorOutput
 from koala.settings import LossSettings
@@ -21,14 +22,48 @@ class Losses:
     total: Tensor
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What each loss of some entities is averaged over."""
+
+    entities: int
+    places: int
+    triples: int
+
+
 def compute_losses(output: TensorOutput, gold: Gold, crf: CRF, settings: LossSettings) -> Losses:
     """Compare a network's output with gold."""
     device = output.tags.device
     state = state_loss(output, torch.from_numpy(gold.tags).to(device), crf)
     location = location_loss(output, torch.from_numpy(gold.places).to(device), settings)
     attention = attention_loss(output, gold, settings)
+    return _add_up(state, location, attention, settings)
+
+
+def _add_up(state: Tensor, location: Tensor, attention: Tensor, settings: LossSettings) -> Losses:
     total = state + settings.location * location + settings.attention * attention
     return Losses(state, location, attention, total)
+
+
+def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSettings) -> Losses:
+    """Weigh the losses of a share of a batch: those of all shares add up to the whole batch's."""
+    return _add_up(
+        losses.state * (share.entities / max(whole.entities, 1)),
+        losses.location * (share.places / max(whole.places, 1)),
+        losses.attention * (share.triples / max(whole.triples, 1)),
+        settings,
+    )
+
+
+def count_targets(items: Sequence[Item], settings: LossSettings) -> Counts:
+    """Count what the losses of some entities are averaged over."""
+    gold = build_gold(items)
+    places = gold.places if settings.has_initial_location else gold.places[:, 1:]
+    n_triples = int(gold.state_relevance.sum() + gold.place_relevance.sum())
+    if settings.attention_form != "positives":
+        n_steps = sum(len(item.procedure.steps) for item in items)
+        n_triples = n_steps * gold.state_relevance.shape[-1]
+    return Counts(len(items), int((places != IGNORED).sum()), n_triples)
 
 
 def state_loss(output: TensorOutput, tags: Tensor, crf: CRF) -> Tensor:

@@ -8,6 +8,7 @@ from koala.corpora.jsonl import read_examples
 from koala.errors import FileError
 from koala.evaluation.labels import ProcessLabels
 from koala.files import read_text, write_text
+from koala.processes import Processes
 from koala.settings import Settings
 from koala.training.checkpoint import BEST, LAST
 from koala.training.data import Progress, TrainingData, build_training_data
@@ -59,20 +60,26 @@ def train(
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> RunReport:
     """Train, or go on with a run, and report; the outcome of both is the same."""
+    processes = Processes()
     check_folder(folder, settings, resume=resume)
-    data = source.get(settings)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / SETTINGS, settings.to_toml())
+    with processes.main_first():
+        data = source.get(settings)
+    if processes.is_main:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / SETTINGS, settings.to_toml())
     training = Training(settings, data, folder)
     if resume:
         training.resume()
     training.run(tell=tell, show_batches=show_batches)
-    return write_report(training, source.labels)
+    return processes.from_main(lambda: write_report(training, source.labels))
 
 
 def check_folder(folder: Path, settings: Settings, *, resume: bool) -> None:
     """Make sure that a run can begin in a folder, or go on with what is in it."""
     path = folder / SETTINGS
+    if not Processes().is_main:
+        # The main process looks for all, and may have begun the folder by now.
+        return
     if not path.is_file():
         if (folder / LAST).is_file() or (folder / BEST).is_file():
             raise FileError(folder, f"holds checkpoints but no {SETTINGS}. Choose another folder.")

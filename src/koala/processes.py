@@ -1,0 +1,121 @@
+"""The processes that train one model together, as `accelerate launch` starts them; mostly one."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from functools import cached_property
+from typing import TypeVar
+
+import torch
+from accelerate import PartialState  # type: ignore[import-untyped]
+from accelerate.utils import broadcast_object_list, reduce  # type: ignore[import-untyped]
+from torch import Tensor, nn
+
+from koala.errors import KoalaError
+
+_PATIENCE = timedelta(hours=4)
+"""How long the others wait while the main process prepares data or scores dev."""
+_BUCKET = 1 << 24
+"""Gradients are summed so many values at a time: 64 MB."""
+
+Value = TypeVar("Value")
+
+
+class Processes:
+    """All processes of a run, seen from one of them. Where there is one, nothing is exchanged."""
+
+    @cached_property
+    def _state(self) -> PartialState:
+        # Where it is opened first, it stays as it is: accelerate has one state a process.
+        return PartialState(cpu=_is_for_cpu(), timeout=_PATIENCE)
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return int(self._state.num_processes)
+
+    @property
+    def index(self) -> int:
+        """The number of this one, from 0."""
+        return int(self._state.process_index)
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the one that writes and talks."""
+        return self.index == 0
+
+    @property
+    def device(self) -> torch.device:
+        """Where this one computes: a GPU of its own, where there are any."""
+        device: torch.device = self._state.device
+        return device
+
+    def main_first(self) -> AbstractContextManager[None]:
+        """Let the main process go first: what it leaves in a cache the others find there."""
+        first: AbstractContextManager[None] = self._state.main_process_first()
+        return nullcontext() if self.n == 1 else first
+
+    def wait(self) -> None:
+        """Wait until all are here."""
+        self._state.wait_for_everyone()
+
+    def from_main(self, find: Callable[[], Value]) -> Value:
+        """Let the main process find something, and give it to all."""
+        found = [find() if self.is_main else None]
+        if self.n > 1:
+            broadcast_object_list(found)
+        value: Value = found[0]  # type: ignore[assignment]
+        return value
+
+    def agree(self, value: object, problem: str) -> None:
+        """Raise an error where this process does not have what the main one has."""
+        if self.from_main(lambda: value) != value:
+            raise KoalaError(problem)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Add up what all processes have."""
+        if self.n == 1:
+            return values
+        total: Tensor = reduce(values, "sum")
+        return total
+
+    def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Add up the gradients of all processes; what none has a gradient for stays without."""
+        if self.n == 1:
+            return
+        learned = [parameter for parameter in parameters if parameter.requires_grad]
+        has_gradient = torch.tensor([p.grad is not None for p in learned], device=self.device)
+        known = self.sum(has_gradient.long()).tolist()
+        wanted = [parameter for parameter, count in zip(learned, known, strict=True) if count]
+        for bucket in _split_buckets(wanted):
+            for parameter in bucket:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+            gradients = [p.grad for p in bucket if p.grad is not None]
+            total = self.sum(torch.cat([gradient.flatten() for gradient in gradients]))
+            sizes = [gradient.numel() for gradient in gradients]
+            parts = total.split(sizes)  # type: ignore[no-untyped-call]
+            for gradient, part in zip(gradients, parts, strict=True):
+                gradient.copy_(part.view_as(gradient))
+
+
+def _split_buckets(parameters: Iterable[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    bucket: list[nn.Parameter] = []
+    for parameter in parameters:
+        bucket.append(parameter)
+        if sum(each.numel() for each in bucket) >= _BUCKET:
+            yield bucket
+            bucket = []
+    if bucket:
+        yield bucket
+
+
+def _is_for_cpu() -> bool:
+    """Several processes without GPUs must say that they mean it, or accelerate sees but one."""
+    if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes", "on"):
+        return True
+    gpu = torch.accelerator.current_accelerator(check_available=True)
+    is_launched = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    # Those of a Mac cannot work together.
+    return is_launched and (gpu is None or gpu.type == "mps")

@@ -1,0 +1,75 @@
+"""A network on a GPU makes all its tensors there.
+
+No GPU is needed to see that: while the network computes, every tensor that is made without saying
+where would land on the device `meta`, where nothing can be computed with the others.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from koala.batch import build_gold  # noqa: E402
+from koala.model.koala import build_model  # noqa: E402
+from koala.training.attention import measure_attention  # noqa: E402
+from koala.training.averaging import WeightAverage  # noqa: E402
+from koala.training.data import build_training_data  # noqa: E402
+from koala.training.loop import build_batcher  # noqa: E402
+from koala.training.loss import compute_losses  # noqa: E402
+
+from .. import tiny  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
+
+
+@pytest.fixture(scope="module")
+def items(settings):
+    return build_training_data(tiny.build_corpus(), settings.knowledge).train
+
+
+FROZEN = {"n_shared_layers": 1, "n_frozen_layers": 1}
+
+
+@pytest.mark.parametrize(
+    ("encoder", "knowledge", "decoder", "loss"),
+    [
+        ({}, {}, {}, {}),
+        ({"is_frozen": True, "layers": "mixture"}, {"has_attention": False}, {}, {}),
+        ({"entity": "both", **FROZEN}, {"encoder": "shared"}, {"reads": "steps"}, {}),
+        (
+            {"entity": "marked"},
+            {"integration": "concatenation", "is_frozen": False},
+            {"places": "scorer", "has_entity_attention": True, "has_legal_crf": True},
+            {"attention_form": "paper", "has_initial_location": False},
+        ),
+        ({}, {"is_used": False}, {"places": "scorer", "reads": "steps"}, {}),
+    ],
+)
+def test_every_tensor_is_made_where_the_network_is(
+    settings, items, encoder, knowledge, decoder, loss
+):
+    settings = replace(
+        settings,
+        encoder=replace(settings.encoder, **encoder),
+        knowledge=replace(settings.knowledge, **knowledge),
+        decoder=replace(settings.decoder, **decoder),
+        loss=replace(settings.loss, **loss),
+    )
+    model, batcher = build_model(settings), build_batcher(settings)
+    batch, gold = batcher.build(items), build_gold(items)
+    average = WeightAverage(model, 0.9)
+    with torch.device("meta"):
+        assert torch.zeros(1).is_meta
+        losses = compute_losses(model(batch), gold, model.crf, settings.loss)
+        losses.total.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        average.update()
+        with average.in_use():
+            model.predict(batch)
+        measure_attention(model, batcher, items)
+    assert losses.total.isfinite()
