@@ -174,6 +174,9 @@ def test_any_json_is_tracked_or_refused(always, value):
         ("GET", "/api/track", 405, "method_not_allowed"),
         ("DELETE", "/", 405, "method_not_allowed"),
         ("POST", "/api/track", 415, "not_json"),
+        ("POST", "/api/export", 415, "not_json"),
+        ("POST", "/api/health", 405, "method_not_allowed"),
+        ("POST", "/nothing", 404, "not_found"),
     ],
 )
 def test_wrong_paths_and_methods_are_errors_of_the_same_shape(client, method, path, status, code):
@@ -451,3 +454,10 @@ def test_the_description_is_whole(client):
                 schema = answer["content"]["application/json"]["schema"]
                 assert schema == {"$ref": "#/components/schemas/ErrorValue"}
     assert "HTTPValidationError" not in names
+
+
+def test_every_route_that_takes_a_body_is_guarded(client):
+    from koala.web.guard import _READS_JSON
+
+    paths = client.get("/openapi.json").json()["paths"]
+    assert {path for path, methods in paths.items() if "post" in methods} == set(_READS_JSON)

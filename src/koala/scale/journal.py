@@ -2,11 +2,13 @@
 
 Lines go to `OUT.part` and `OUT.errors.part`; the journal says how many bytes of each belong to how
 many records, and is replaced as a whole. What was written behind that is cut off on resuming. Both
-files get their names when everything is there.
+files get their names when everything is there; a run that was killed just then has ended.
 """
 
 import json
 import os
+import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +16,10 @@ from typing import IO
 
 from koala.errors import FileError
 from koala.files import parse_json, read_text, write_text
+
+_SECONDS = 0.5
+"""Between two notes in the journal at least: with hundreds of workers a note for every chunk would
+keep the disk busy and the workers waiting. What is not noted is done again after a kill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,8 @@ class Journal:
         self._bad_part = output.with_name(f"{output.name}.errors.part")
         self._journal = output.with_name(f"{output.name}.journal")
         self._job = job
-        self.position = self._open(resume=resume)
+        self.position = self._noted = self._open(resume=resume)
+        self._noted_at = 0.0
         self._files: tuple[IO[bytes], IO[bytes]] = (
             _open_at(self._part, self.position.n_bytes),
             _open_at(self._bad_part, self.position.n_bad_bytes),
@@ -57,6 +64,8 @@ class Journal:
             raise FileError(self.output, "its folder is missing. Make it first.")
         if self.output.is_dir():
             raise FileError(self.output, "this is a folder, a file was expected.")
+        if self._journal.is_file() and self.output.exists() and not self._part.exists():
+            self._give_names(self._read())
         if not self._journal.is_file():
             if self.output.exists() and resume:
                 raise FileError(self.output, "is finished already; nothing to go on with.")
@@ -66,6 +75,9 @@ class Journal:
                 self._journal,
                 "a run that is not finished. Go on with --resume, or remove this file.",
             )
+        return self._read()
+
+    def _read(self) -> Position:
         value = parse_json(read_text(self._journal))
         inputs = tuple((str(name), int(size)) for name, size in value["job"].pop("inputs"))
         if Job(inputs, **value["job"]) != self._job:
@@ -75,28 +87,39 @@ class Journal:
         return Position(**value["position"])
 
     def add(self, grids: str, bad: str, n_records: int, n_bad: int) -> None:
-        """Write what a chunk has given, then say that it is there."""
+        """Write what a chunk has given; sooner or later note that it is there."""
         written = []
         for file, text in zip(self._files, (grids, bad), strict=True):
             file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
             written.append(file.tell())
         old = self.position
         self.position = Position(old.n_records + n_records, old.n_bad + n_bad, *written)
+        if time.monotonic() - self._noted_at >= _SECONDS:
+            self._note()
+
+    def _note(self) -> None:
+        for file in self._files:
+            file.flush()
+            os.fsync(file.fileno())
         state = {"job": asdict(self._job), "position": asdict(self.position)}
         write_text(self._journal, json.dumps(state) + "\n")
+        self._noted, self._noted_at = self.position, time.monotonic()
 
     def finish(self) -> None:
         """Give the files their names; without bad records there is no file of them."""
+        self._note()
         self.close()
         self._part.replace(self.output)
-        if self.position.n_bad:
+        self._give_names(self.position)
+
+    def _give_names(self, position: Position) -> None:
+        """Do what is left when the output has its name: that was the end of the run."""
+        if position.n_bad and self._bad_part.exists():
             self._bad_part.replace(self.errors)
-        else:
-            self._bad_part.unlink()
+        elif not position.n_bad:
+            self._bad_part.unlink(missing_ok=True)
             self.errors.unlink(missing_ok=True)
-        self._journal.unlink(missing_ok=True)
+        self._journal.unlink()
 
     def close(self) -> None:
         """Close the files."""
@@ -112,6 +135,9 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self.position != self._noted:
+            with suppress(OSError):
+                self._note()
         self.close()
 
 

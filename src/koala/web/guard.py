@@ -13,6 +13,8 @@ from koala.web.limits import Limits
 
 _PATIENCE = 8
 """Times the limit that is read of a body, and dropped: most clients send all, then listen."""
+_READS_JSON = ("/api/track", "/api/export")
+"""Where a body is expected; elsewhere the routes say what they think of one."""
 _CLOSE = {"connection": "close"}
 """For answers that come before the whole body: what is left of it is not read."""
 
@@ -40,7 +42,7 @@ class Guard:
         try:
             self._check(scope)
             body = await self._read(receive)
-            if body and scope["method"] == "POST":
+            if body and _expects_json(scope):
                 _check_json(body)
         except RequestError as error:
             await build_answer(error)(scope, receive, send)
@@ -57,7 +59,7 @@ class Guard:
         if length.isdecimal() and int(length) > limits.body * _PATIENCE:
             raise _too_large(limits)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if scope["method"] == "POST" and kind != "application/json":
+        if _expects_json(scope) and kind != "application/json":
             message = f"The body is {kind or 'of no named type'}; application/json was expected."
             raise RequestError(415, "not_json", message, headers=_CLOSE)
 
@@ -82,6 +84,10 @@ class Guard:
         if size > limits.body:
             raise _too_large(limits)
         return bytes(body)
+
+
+def _expects_json(scope: Scope) -> bool:
+    return scope["method"] == "POST" and scope["path"] in _READS_JSON
 
 
 def _check_json(body: bytes) -> None:

@@ -1,0 +1,99 @@
+"""How far a run has come: whatever moment it is killed at, nothing is lost and nothing twice."""
+
+import pytest
+
+from koala.errors import FileError
+from koala.scale.journal import Job, Journal
+
+JOB = Job((("in.jsonl", 10),), "model", 2)
+CHUNKS = [("a\nb\n", ""), ("c\n", "bad\n"), ("d\ne\n", "")]
+GRIDS, BAD = b"a\nb\nc\nd\ne\n", b"bad\n"
+
+
+class KilledError(BaseException):
+    pass
+
+
+def run(output, *, resume=False, kill_at=None):
+    """Write the chunks from where the journal is; perhaps die before adding one of them."""
+    with Journal(output, JOB, resume=resume) as journal:
+        for number in range(journal.position.n_records // 2, len(CHUNKS)):
+            if number == kill_at:
+                raise KilledError
+            grids, bad = CHUNKS[number]
+            journal.add(grids, bad, 2, bad.count("\n"))
+        journal.finish()
+
+
+def is_whole(output):
+    return (
+        output.read_bytes() == GRIDS
+        and output.with_name("out.errors").read_bytes() == BAD
+        and sorted(path.name for path in output.parent.iterdir()) == ["out", "out.errors"]
+    )
+
+
+@pytest.mark.parametrize("kill_at", [0, 1, 2])
+def test_a_run_goes_on_behind_the_last_chunk(tmp_path, kill_at):
+    output = tmp_path / "out"
+    with pytest.raises(KilledError):
+        run(output, kill_at=kill_at)
+    run(output, resume=True)
+    assert is_whole(output)
+
+
+def test_what_is_not_noted_is_cut_off(tmp_path, monkeypatch):
+    output = tmp_path / "out"
+    monkeypatch.setattr("koala.scale.journal._SECONDS", 1e9)
+    journal = Journal(output, JOB, resume=False)
+    journal._note()
+    for grids, bad in CHUNKS[:2]:
+        journal.add(grids, bad, 2, bad.count("\n"))
+    # Written to the disk, but killed before the journal says so.
+    journal.close()
+    assert output.with_name("out.part").stat().st_size == 6
+    run(output, resume=True)
+    assert is_whole(output)
+
+
+def test_chunks_that_come_quickly_share_a_note(tmp_path, monkeypatch):
+    notes = []
+    note = Journal._note
+    monkeypatch.setattr(Journal, "_note", lambda self: (notes.append(1), note(self)))
+    run(tmp_path / "out")
+    assert len(notes) == 2  # the first chunk's, and the end's
+    assert is_whole(tmp_path / "out")
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_run_that_is_killed_while_files_get_their_names_has_ended(tmp_path, monkeypatch, steps):
+    output = tmp_path / "out"
+    done = []
+
+    def die_after(work):
+        def step(self, *args, **options):
+            if self.parent == tmp_path and not self.name.startswith("."):
+                if len(done) == steps:
+                    raise KilledError
+                done.append(self.name)
+            return work(self, *args, **options)
+
+        return step
+
+    journal = Journal(output, JOB, resume=False)
+    for grids, bad in CHUNKS:
+        journal.add(grids, bad, 2, bad.count("\n"))
+    journal._note()
+    monkeypatch.setattr(Journal, "_note", lambda _: None)
+    with monkeypatch.context() as patch:
+        for name in ("replace", "unlink"):
+            patch.setattr(type(output), name, die_after(getattr(type(output), name)))
+        if steps < 3:
+            with pytest.raises(KilledError):
+                journal.finish()
+        else:
+            journal.finish()
+    assert done[0] == "out.part"
+    with pytest.raises(FileError, match="finished already"):
+        run(output, resume=True)
+    assert is_whole(output)
