@@ -36,5 +36,5 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[dev,train,web]'
+	$(PIP) --editable '.[dev,train,web,ray]'
 	touch $@ $(VENV)/.base

@@ -65,7 +65,7 @@ ROOMS = {
         "web",
         "wikipedia",
     },
-    "scale": CORE | {"corpora", "runtime", "tracker"},
+    "scale": CORE | {"corpora", "runtime", "tracker", "wikipedia"},
     "web": CORE | {"display", "examples", "explanation", "runtime", "tracker"},
     "__main__": {"cli"},
 }

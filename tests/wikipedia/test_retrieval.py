@@ -121,6 +121,27 @@ def test_block_size_and_order_change_nothing(texts, corpus, k, block_size):
         assert run(queries, corpus[::-1], k=k, block_size=block_size) == whole
 
 
+@given(corpora, st.integers(1, 5), st.integers(1, 4))
+def test_parts_ranked_apart_and_merged_change_nothing(corpus, k, n_parts):
+    queries = [procedure("water, heat and rain"), procedure("the leaf's cloud", "other")]
+    merged = Retriever(queries, k=k)
+    parts = [corpus[part::n_parts] for part in range(n_parts)]
+    tallies, bests = [], []
+    for part in parts:
+        apart = merged.copy_empty()
+        apart.count(part)
+        tallies.append(apart.tally)
+    for tally in tallies:
+        merged.add_tally(tally)
+    for part in parts:
+        apart = merged.copy_empty()
+        apart.rank(part)
+        bests.append(apart.best)
+    for best in reversed(bests):
+        merged.add_best(best)
+    assert merged.results() == run(queries, corpus, k=k)
+
+
 def test_k_cuts_the_same_list():
     everything = [one for one in run(QUERIES, CORPUS) if one.query == "plants"]
     assert run(QUERIES[:1], CORPUS, k=2) == everything[:2]

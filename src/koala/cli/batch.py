@@ -1,10 +1,12 @@
 """`koala batch`: many procedures, streamed and resumable."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from koala.cli.engines import AddressOption, Engine, EngineOption, check_address
 from koala.cli.progress import show_progress
 from koala.cli.training import tell
 
@@ -22,6 +24,8 @@ def batch_cli(
         Path, typer.Option("-o", "--output", help="Grids, JSON lines; bad records: OUT.errors.")
     ],
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes, one core each.")] = 1,
+    engine: EngineOption = Engine.LOCAL,
+    address: AddressOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
     model: Annotated[str, typer.Option(help="A bundled model's name, or a folder.")] = "small",
     knowledge: Annotated[
@@ -31,13 +35,17 @@ def batch_cli(
     """Track many procedures: `{"id", "text" | "steps", "entities"?}` a line, grids out in order.
 
     Entities are found where none are named; other fields are kept. Killed at
-    any moment, the same command with --resume goes on where it was.
+    any moment, the same command with --resume goes on where it was. Both
+    engines write the same bytes, and one can go on with a run of the other.
     """
     from koala.scale.local import Plan, run_local
+    from koala.scale.remote import run_ray
 
+    check_address(engine, address)
+    run = run_local if engine is Engine.LOCAL else partial(run_ray, address=address)
     plan = Plan(workers, knowledge)
     with show_progress("Tracking") as progress:
-        done = run_local(inputs, output, model=model, plan=plan, resume=resume, progress=progress)
+        done = run(inputs, output, model=model, plan=plan, resume=resume, progress=progress)
     tell(f"Wrote {output}: {done.n_records - done.n_bad:,} grids.")
     if done.n_bad:
         tell(f"{done.n_bad:,} records could not be tracked; {output}.errors says why.")

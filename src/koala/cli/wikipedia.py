@@ -1,10 +1,12 @@
 """`koala wikipedia`: paragraphs to train on, for every procedure of a corpus."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from koala.cli.engines import AddressOption, Engine, EngineOption, check_address
 from koala.cli.output import write
 from koala.cli.progress import show_progress
 
@@ -46,6 +48,11 @@ def retrieve_cli(
     block_size: Annotated[
         int, typer.Option(min=1, help="Paragraphs at once; changes memory, not the result.")
     ] = 1024,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Processes of Ray, one core each.")
+    ] = 1,
+    engine: EngineOption = Engine.LOCAL,
+    address: AddressOption = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="JSON lines; default: stdout.")
     ] = None,
@@ -54,24 +61,30 @@ def retrieve_cli(
 
     The queries are the texts of train, dev and test, as in section 5.1 of the
     KoaLa paper: texts only, no labels, no prompts, no entities. Every file is
-    read twice.
+    read twice. On a cluster of Ray all machines must see the files.
 
     One object a line: query, rank, score, title, text.
     """
     import json
 
     from koala.corpora import read_corpus
-    from koala.errors import FileError
+    from koala.errors import FileError, KoalaError
     from koala.files import is_folder
+    from koala.scale.retrieval import retrieve_ray
     from koala.wikipedia import retrieve_paragraphs
 
+    check_address(engine, address)
+    if workers > 1 and engine is Engine.LOCAL:
+        raise KoalaError(f"--workers {workers} is for Ray. Add --engine ray, or leave it away.")
     if output is not None and not is_folder(output.resolve().parent):
         # Said now, not after an hour of reading.
         raise FileError(output, "its folder is missing. Make it first.")
     splits = read_corpus(queries).splits.values()
     procedures = [example.procedure for examples in splits for example in examples]
+    on_ray = partial(retrieve_ray, n_workers=workers, address=address)
+    retrieve = retrieve_paragraphs if engine is Engine.LOCAL else on_ray
     with show_progress("Reading paragraphs") as progress:
-        found = retrieve_paragraphs(
+        found = retrieve(
             procedures,
             [*corpus, *(more or ())],
             k=k,

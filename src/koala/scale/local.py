@@ -3,10 +3,12 @@
 import itertools
 import multiprocessing
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from koala.errors import KoalaError
@@ -24,6 +26,20 @@ _RETRIES = 3
 """How often a chunk is tried when its worker dies."""
 
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A chunk that was tracked."""
+
+    n_records: int
+    end: int
+    """Bytes of all files up to its end, for a progress bar."""
+    lines: Lines
+
+
+Engine = Callable[[Iterator[list[Record]]], Generator[Done, None, None]]
+"""Tracks chunks and gives them in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +61,30 @@ def run_local(
     progress: Progress = lambda _done, _total: None,
 ) -> Position:
     """Track all records of some files; memory does not grow with them."""
-    plan = plan or Plan()
+    engine = partial(_run, model=model, plan=plan or Plan())
+    return run_job(engine, inputs, output, model=model, resume=resume, progress=progress)
+
+
+def run_job(
+    engine: Engine,
+    inputs: Sequence[Path],
+    output: Path,
+    *,
+    model: str | Path,
+    resume: bool,
+    progress: Progress,
+) -> Position:
+    """Track all records of some files on any engine: the bytes and the journal are the same."""
     total = measure(inputs)
     sizes = tuple((path.name, path.stat().st_size) for path in inputs)
     job = Job(sizes, read_card(find_model(model)).signature, CHUNK)
     with Journal(output, job, resume=resume) as journal:
         records = read_records(inputs, start=journal.position.n_records)
-        for chunk, lines in _run(_split(records), model, plan):
-            journal.add(lines.grids, lines.bad, len(chunk), lines.n_bad)
-            progress(chunk[-1].end, total)
+        with closing(engine(_split(records))) as chunks:
+            for done in chunks:
+                lines = done.lines
+                journal.add(lines.grids, lines.bad, done.n_records, lines.n_bad)
+                progress(done.end, total)
         journal.finish()
         return journal.position
 
@@ -64,8 +95,8 @@ def _split(records: Iterator[Record]) -> Iterator[list[Record]]:
 
 
 def _run(
-    chunks: Iterator[list[Record]], model: str | Path, plan: Plan
-) -> Iterator[tuple[list[Record], Lines]]:
+    chunks: Iterator[list[Record]], *, model: str | Path, plan: Plan
+) -> Generator[Done, None, None]:
     """Run chunks in workers, a few ahead of what is written; give them in order."""
     pool = _Pool(model, plan)
     waiting: deque[tuple[list[Record], Future[Lines]]] = deque()
@@ -99,9 +130,7 @@ class _Pool:
     def submit(self, chunk: list[Record]) -> "Future[Lines]":
         return self._executor.submit(_track, chunk, self._plan.limits)
 
-    def wait(
-        self, waiting: "deque[tuple[list[Record], Future[Lines]]]"
-    ) -> tuple[list[Record], Lines]:
+    def wait(self, waiting: "deque[tuple[list[Record], Future[Lines]]]") -> Done:
         """Give the first chunk that waits, and what it has given."""
         for _ in range(_RETRIES):
             chunk, future = waiting[0]
@@ -115,7 +144,7 @@ class _Pool:
                 waiting.extend((chunk, self.submit(chunk)) for chunk in chunks)
                 continue
             waiting.popleft()
-            return chunk, lines
+            return Done(len(chunk), chunk[-1].end, lines)
         first = waiting[0][0][0]
         raise KoalaError(
             f"Workers died {_RETRIES} times at {first.file}, line {first.line} and behind; all "

@@ -5,6 +5,8 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
@@ -91,26 +93,29 @@ def _read_lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
 
 def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowException, parquet
     except ImportError:
         raise KoalaError(
             "Parquet files need pyarrow. Install koala with it: pip install 'koala[parquet]'"
         ) from None
+    number = 0
     try:
-        file = parquet.ParquetFile(path)
-    except ArrowInvalid as error:
-        raise FileError(path, f"not a Parquet file ({error}).") from None
-    n_rows, size, number = file.metadata.num_rows, path.stat().st_size, 0
-    for batch in file.iter_batches(batch_size=256):
-        for row in batch.to_pylist():
-            number += 1
-            value = {key: field for key, field in row.items() if field is not None}
-            yield number, value, size * number // max(n_rows, 1)
+        with parquet.ParquetFile(path) as file:
+            n_rows, size = file.metadata.num_rows, path.stat().st_size
+            for batch in file.iter_batches(batch_size=256):
+                for row in batch.to_pylist():
+                    number += 1
+                    value = {key: field for key, field in row.items() if field is not None}
+                    yield number, value, size * number // n_rows
+    except (ArrowException, OSError) as error:
+        # Damaged pages are an OSError that has no number.
+        problem = f"damaged after row {number}" if number else "not a Parquet file"
+        raise FileError(path, f"{problem} ({error}).") from None
 
 
 def parse_record(record: Record, limits: Limits) -> Task:
     """Read a record; whatever is wrong with it is a KoalaError."""
-    value = _parse(record.raw) if isinstance(record.raw, bytes) else record.raw
+    value = _parse(record.raw) if isinstance(record.raw, bytes) else _write_plainly(record.raw)
     if not isinstance(value, dict):
         raise KoalaError(f"A JSON object was expected, {type(value).__name__} came.")
     _check_size(value, limits)
@@ -132,6 +137,19 @@ def _parse(raw: bytes) -> Any:  # noqa: ANN401
     except UnicodeDecodeError as error:
         raise KoalaError(f"Byte 0x{raw[error.start]:02x} is not UTF-8.") from None
     return parse_json(text)
+
+
+def _write_plainly(row: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Give a row of a table as JSON can have it: times and decimal numbers are strings."""
+
+    def plain(field: object) -> str:
+        if isinstance(field, date | time):
+            return field.isoformat()
+        if isinstance(field, Decimal):
+            return str(field)
+        raise KoalaError(f"A field holds {type(field).__name__}, which JSON does not have.")
+
+    return json.loads(json.dumps(row, default=plain))
 
 
 def _check_size(value: dict[str, Any], limits: Limits) -> None:

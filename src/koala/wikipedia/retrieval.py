@@ -11,6 +11,7 @@ DrQA hashes into 2^24 buckets for all n-grams of Wikipedia, where a rare n-gram 
 meets a stranger; the 64 bits here keep them apart.
 """
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,6 +40,8 @@ _Integers = NDArray[np.int64]
 _Hashes = NDArray[np.uint64]
 _Floats = NDArray[np.float64]
 _Entry = tuple[float, str, str]  # the negative score, title, text: sorted, the best is first
+Best = list[list[_Entry]]
+"""What was kept for every query, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ class Retrieved:
             "title": self.title,
             "text": self.text,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many paragraphs a part of a corpus has, and in how many each n-gram stands."""
+
+    n_paragraphs: int
+    n_holding: _Integers
 
 
 def retrieve_paragraphs(
@@ -87,16 +98,22 @@ def retrieve_paragraphs(
         return read_paragraphs(corpora, least_words=least_words, progress=tell)
 
     retriever.count(read(0))
-    if not retriever.n_paragraphs:
-        raise KoalaError(f"The corpora hold no paragraph of at least {least_words} words.")
+    require_paragraphs(retriever, least_words)
     retriever.rank(read(1))
     return retriever.results()
+
+
+def require_paragraphs(retriever: "Retriever", least_words: int) -> None:
+    """Refuse corpora in which nothing was counted."""
+    if not retriever.n_paragraphs:
+        raise KoalaError(f"The corpora hold no paragraph of at least {least_words} words.")
 
 
 class Retriever:
     """Takes all paragraphs twice, as streams: `count`, then `rank`; `results` has the answer.
 
-    Both can be called several times, with one part of the corpus each.
+    Both can be called several times, with one part of the corpus each, or on copies elsewhere: what
+    `copy_empty` has counted or ranked is added with `add_tally` and `add_best`.
     """
 
     def __init__(
@@ -119,7 +136,7 @@ class Retriever:
         self._block_size = min(block_size, max(1, (1 << 24) // len(queries)))
         self._build_postings([" ".join(step.text for step in q.steps) for q in queries])
         self.n_paragraphs = 0
-        self._best: list[list[_Entry]] = [[] for _ in queries]
+        self._best: Best = [[] for _ in queries]
         self._floor = np.zeros(len(queries))
 
     def _build_postings(self, texts: Sequence[str]) -> None:
@@ -158,6 +175,34 @@ class Retriever:
                 titles[text] = min(title, titles.get(text, title))
             distinct = [Paragraph(title, text) for text, title in titles.items()]
             self._keep(distinct, self._score(list(titles)))
+
+    def copy_empty(self) -> "Retriever":
+        """Give a copy for a part of the corpus: counts are the same, nothing is ranked yet."""
+        part = copy.copy(self)
+        part._n_holding = self._n_holding.copy()
+        part._best = [[] for _ in self._ids]
+        part._floor = np.zeros(len(self._ids))
+        return part
+
+    @property
+    def tally(self) -> Tally:
+        """What was counted."""
+        return Tally(self.n_paragraphs, self._n_holding)
+
+    def add_tally(self, tally: Tally) -> None:
+        """Count what was counted elsewhere."""
+        self.n_paragraphs += tally.n_paragraphs
+        self._n_holding += tally.n_holding
+
+    @property
+    def best(self) -> Best:
+        """What was kept."""
+        return self._best
+
+    def add_best(self, best: Best) -> None:
+        """Keep the best of what is here and what was kept elsewhere."""
+        pairs = zip(self._best, best, strict=True)
+        self._best = [_merge(old, new, self._k) for old, new in pairs]
 
     def results(self) -> list[Retrieved]:
         """Give what was kept: queries in their order, the best paragraph first."""
