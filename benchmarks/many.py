@@ -5,6 +5,7 @@
     python benchmarks/many.py kills many.jsonl --n 2000 --kills 20
     python benchmarks/many.py broken broken.jsonl
     python benchmarks/many.py ray many.jsonl --n 1000      # the other engine, a killed actor
+    python benchmarks/many.py driver many.jsonl            # what a chunk costs who hands them out
 
 `benchmarks/sampled.py` makes the files. What koala writes is compared with what another way of
 running it has written. Prints JSON; ends with exit code 1 where something differs that must not.
@@ -325,9 +326,57 @@ def find_actors() -> list[int]:
     return found
 
 
+def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict[str, object]:
+    """Everything but the tracking: chunks are read, sent, and what came back before is written."""
+    from koala.scale.cluster import open_cluster
+    from koala.scale.local import CHUNK, Done, run_job
+    from koala.scale.records import Limits, read_records
+    from koala.scale.work import track_records
+    from koala.tracker import load
+
+    source = cut(source, args.n, folder)
+    limits = Limits()
+    some = list(itertools.islice(read_records([source]), 10 * CHUNK))
+    tracker = load(n_threads=1)
+    seconds, lines = [], []
+    for start in range(0, len(some), CHUNK):
+        begin = time.perf_counter()
+        lines.append(track_records(tracker, some[start : start + CHUNK], limits))
+        seconds.append(time.perf_counter() - begin)
+
+    def engine(chunks):
+        for number, chunk in enumerate(chunks):
+            yield Done(len(chunk), chunk[-1].end, lines[number % len(lines)])
+
+    def progress(_done: int, _total: int) -> None:
+        pass
+
+    options = {"model": "small", "resume": False, "progress": progress}
+    begin = time.perf_counter()
+    run_job(engine, [source], folder / "driver.jsonl", **options)
+    n_chunks = -(-args.n // CHUNK)
+    writing = (time.perf_counter() - begin) / n_chunks
+    chunk, back = some[:CHUNK], lines[0]
+    with open_cluster(n_workers=2) as cluster:
+        list(cluster.map(lambda: lambda _: back, [chunk] * 4))
+        begin = time.perf_counter()
+        list(cluster.map(lambda: lambda _: back, [chunk] * n_chunks))
+        sending = (time.perf_counter() - begin) / n_chunks
+    return {
+        "chunks": n_chunks,
+        "seconds_to_track_a_chunk": round(statistics.mean(seconds[1:]), 2),
+        "spread": round(statistics.stdev(seconds[1:]) / statistics.mean(seconds[1:]), 2),
+        "driver_seconds_a_chunk": {
+            "reading and writing": round(writing, 5),
+            "Ray, an empty task": round(sending, 5),
+        },
+        "is_right": True,
+    }
+
+
 PARTS = {
     "workers": measure_workers, "floor": measure_floor, "kills": measure_kills,
-    "broken": measure_broken, "ray": measure_ray,
+    "broken": measure_broken, "ray": measure_ray, "driver": measure_driver,
 }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def describe_procedures(procedures: Sequence[Procedure], encoder: Encoder) -> li
     annotated = dict(zip(bare, annotate([procedures[n] for n in bare]), strict=True))
     ready = [annotated.get(number, procedure) for number, procedure in enumerate(procedures)]
     texts = [[word.text for step in p.steps for word in step.words] for p in ready]
-    # Each text by itself: the 8-bit encoder takes its scales from all that it reads at once.
+    # Each text by itself: a text fills a core, and nothing is padded.
     vectors = [encoder.encode([text])[0] for text in texts]
     return [describe(p.steps, read) for p, read in zip(ready, vectors, strict=True)]
 
