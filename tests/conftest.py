@@ -1,9 +1,12 @@
 """What tests share: the real data, a random legal grid, a command line to type into."""
 
+import io
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +22,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("koala")
+
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 
 
 @pytest.fixture(scope="session")
@@ -38,18 +43,58 @@ def propara(data: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def koala():
-    """Run the command line as a person does: in a process of its own."""
+def koala_process():
+    """Run the command line as a person does: in a process of its own, which takes its time."""
 
     def run(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "koala", *map(str, words)]
-        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
         done = subprocess.run(
-            command, input=stdin, capture_output=True, env=environment, timeout=120, check=False
+            command,
+            input=stdin,
+            capture_output=True,
+            env=os.environ | TERMINAL,
+            timeout=120,
+            check=False,
         )
         return subprocess.CompletedProcess(
             command, done.returncode, done.stdout.decode(), done.stderr.decode()
         )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def koala():
+    """Run the command line in this process: the same arguments, streams and exit codes."""
+    from koala import files
+    from koala.cli import main
+
+    def run(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+        command = ["koala", *map(str, words)]
+        # A process has read nothing yet.
+        files._read_stdin.cache_clear()
+        files._read_once.cache_clear()
+        # Streams as a process has them: bytes, with an encoding on top.
+        streams = {
+            name: io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8")
+            for name, raw in (("stdin", stdin), ("stdout", b""), ("stderr", b""))
+        }
+        with (
+            mock.patch.dict(os.environ, TERMINAL),
+            mock.patch.multiple(sys, argv=command, **streams),
+        ):
+            try:
+                main()
+                code = 0
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            except Exception:
+                traceback.print_exc()
+                code = 1
+            for name in ("stdout", "stderr"):
+                streams[name].flush()
+        printed = (streams[name].buffer.getvalue().decode() for name in ("stdout", "stderr"))
+        return subprocess.CompletedProcess(command, code, *printed)
 
     return run
 

@@ -65,9 +65,18 @@ def test_entities_of_one_name_stay_apart(koala, propara):
     )
 
 
-def test_stdout_is_utf8_whatever_it_is_called(koala, monkeypatch):
+def test_stdout_is_utf8_whatever_it_is_called(koala_process, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
-    assert "→" in koala("show").stdout
+    assert "→" in koala_process("show").stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "--format", "tsv"), ("show", "none.tsv"), ("--version",)]
+)
+def test_a_process_of_its_own_says_the_same(koala, koala_process, words):
+    here, there = koala(*words), koala_process(*words)
+    assert (here.returncode, here.stdout) == (there.returncode, there.stdout)
+    assert here.stderr == there.stderr
 
 
 @pytest.mark.parametrize(

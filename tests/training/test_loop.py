@@ -34,7 +34,7 @@ def with_training(settings: Settings, **changes) -> Settings:
 
 
 def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
-    settings = with_training(base, epochs=60, learning_rate=1e-2)
+    settings = with_training(base, epochs=60, patience=10, batch=6, learning_rate=1e-2)
     training = Training(settings, data, tmp_path)
     training.run()
     load_checkpoint(tmp_path / BEST, training.model)

@@ -91,33 +91,39 @@ settings = "other.toml"
     return table
 
 
-def test_an_ablation_runs_every_row_and_seed_once(settings, source, tmp_path):
-    ablation = read_ablation(write_table(tmp_path, settings))
-    told = []
-    results = run_ablation(ablation, source, tmp_path / "runs", tell=told.append)
+@pytest.fixture(scope="module")
+def ablated(settings, source, tmp_path_factory):
+    """A table, its results and the folder they lie in."""
+    folder = tmp_path_factory.mktemp("ablation")
+    ablation = read_ablation(write_table(folder, settings))
+    return ablation, run_ablation(ablation, source, folder / "runs"), folder / "runs"
+
+
+def test_an_ablation_runs_every_row_and_seed_once(ablated, source):
+    ablation, results, runs = ablated
     assert [len(result.reports) for result in results] == [2, 2]
     assert {report.seed for report in results[0].reports} == {0, 1}
     assert results[1].reports[0].attention is None
-    write_ablation(ablation, results, source, tmp_path / "runs")
+    write_ablation(ablation, results, source, runs)
     table = render_table(ablation, results)
-    assert (tmp_path / "runs" / "table.md").read_text() == table
+    assert (runs / "table.md").read_text() == table
     f1 = [100 * r.document["overall"]["f1"] for r in results[0].reports]
     assert f"{sum(f1) / 2:.1f} ±" in table
     assert "| 70.4 |" in table
     for name in ("actions", "f1-questions", "precision-questions", "recall-questions"):
-        assert "− ConceptNet" in (tmp_path / "runs" / f"{name}.svg").read_text()
+        assert "− ConceptNet" in (runs / f"{name}.svg").read_text()
     # Again: nothing is trained, the same numbers come.
-    told.clear()
-    again = run_ablation(ablation, source, tmp_path / "runs", tell=told.append)
+    told = []
+    again = run_ablation(ablation, source, runs, tell=told.append)
     assert again == results
     assert len(told) == 4
 
 
-def test_an_unfinished_row_goes_on(settings, source, tmp_path):
-    ablation = read_ablation(write_table(tmp_path, settings))
-    first = run_ablation(ablation, source, tmp_path / "runs")
-    (tmp_path / "runs" / "base-seed0" / REPORT).unlink()
-    again = run_ablation(ablation, source, tmp_path / "runs")
+def test_an_unfinished_row_goes_on(ablated, source):
+    ablation, first, runs = ablated
+    (runs / "base-seed0" / REPORT).unlink()
+    again = run_ablation(ablation, source, runs)
+    assert (runs / "base-seed0" / REPORT).is_file()
     assert again[0].reports[0].document == first[0].reports[0].document
 
 
