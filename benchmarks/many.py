@@ -1,7 +1,7 @@
 """Many documents: throughput, memory, kills, broken records, Ray; each part in one run.
 
     python benchmarks/many.py workers many.jsonl           # 1 and 2 workers, memory over time
-    python benchmarks/many.py floor many.jsonl --n 256     # chunks, one by one, bare encoders
+    python benchmarks/many.py floor many.jsonl --n 256 --threads 1   # chunks, singly, bare encoders
     python benchmarks/many.py kills many.jsonl --n 2000 --kills 20
     python benchmarks/many.py broken broken.jsonl
     python benchmarks/many.py ray many.jsonl --n 1000      # the other engine, a killed actor
@@ -140,35 +140,59 @@ def _sure(grid):
     return [step["confidence"] for _, step in _cells(grid)] or [0.0]
 
 
+def forget() -> None:
+    """Forget what this process knows of texts, entities and triples."""
+    import koala.scale.local
+    import koala.text
+    from koala.knowledge.store import Store
+
+    koala.text._known.clear()
+    Store.keep_open()._known.clear()
+    if koala.scale.local._tracker is not None:
+        koala.scale.local._tracker.scorer.network._triples._known.clear()
+
+
 def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, object]:
-    """One thread: chunks, one by one, and the encoder passes alone, taking turns."""
+    """Chunks in workers of one thread, one by one, and the encoder passes alone, taking turns.
+
+    All have as many threads; workers are started beforehand. Nobody knows texts from the round
+    before.
+    """
     from tracking import open_encoder_layers
 
     from koala.batch import split_items
     from koala.encoders import open_encoder
-    from koala.scale.local import CHUNK
+    from koala.scale.local import CHUNK, Plan, _Pool
     from koala.scale.records import Limits, parse_record, read_records
-    from koala.scale.work import track_records
     from koala.tracker import add_participants, load
 
     records = list(itertools.islice(read_records([source]), args.n))
     limits = Limits()
     chunks = [records[start : start + CHUNK] for start in range(0, len(records), CHUNK)]
 
+    pool = _Pool("small", Plan(args.threads))
+    # Workers start when there is work for all of them.
+    warm_up = [pool.submit(chunks[0][:2]) for _ in range(4 * args.threads)]
+
     def run_chunks() -> None:
-        tracker = load(n_threads=1)
-        for chunk in chunks:
-            track_records(tracker, chunk, limits)
+        # A pool of its own each time would have to start anew: it forgets what it knows instead.
+        for future in [pool._executor.submit(forget) for _ in range(8 * args.threads)]:
+            future.result()
+        for future in [pool.submit(chunk) for chunk in chunks]:
+            future.result()
+
+    single = load(n_threads=args.threads)
 
     def run_singly() -> None:
-        tracker = load(n_threads=1)
+        forget()
+        single.scorer.network._triples._known.clear()
         for record in records:
             value = json.loads(record.raw)
-            tracker.track(value.get("text") or value["steps"], value.get("entities"))
+            single.track(value.get("text") or value["steps"], value.get("entities"))
 
     # What the encoders read in a run: each text in the batches of its chunk, each distinct triple
     # once, and the texts whose entities are to be found once more, by the encoder of those.
-    tracker = load(n_threads=1)
+    tracker = single
     settings = tracker.settings
     feeds, triples, words = [], {}, []
     for chunk in chunks:
@@ -187,13 +211,13 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
             feeds.append({"pieces": batch.pieces, "mask": batch.pieces_mask})
             for row, mask in zip(batch.triple_pieces, batch.triple_input_mask, strict=True):
                 triples[row[mask].tobytes()] = row[mask]
-    text_layers = open_encoder_layers(settings.encoder.name, None, n_threads=1)
+    text_layers = open_encoder_layers(settings.encoder.name, None, n_threads=args.threads)
     n_layers = settings.encoder.n_frozen_layers
-    triple_layers = open_encoder_layers(settings.encoder.name, n_layers, n_threads=1)
+    triple_layers = open_encoder_layers(settings.encoder.name, n_layers, n_threads=args.threads)
     by_length: dict[int, list] = {}
     for row in triples.values():
         by_length.setdefault(len(row), []).append(row)
-    finder = open_encoder(threads=1)
+    finder = open_encoder(threads=args.threads)
 
     def run_encoders() -> None:
         import numpy as np
@@ -209,6 +233,8 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
 
     works = {"chunks": run_chunks, "one by one": run_singly, "encoders": run_encoders}
     times: dict[str, list[float]] = {name: [] for name in works}
+    for future in warm_up:
+        future.result()
     for work in works.values():
         work()
     for _round in range(args.rounds):
@@ -216,9 +242,11 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
             start = time.perf_counter()
             work()
             times[name].append(time.perf_counter() - start)
+    pool.close()
     best = {name: statistics.median(values) for name, values in times.items()}
     return {
         "procedures": len(records),
+        "threads": args.threads,
         "distinct_triples": len(triples),
         "seconds": {name: round(value, 2) for name, value in best.items()},
         "per_second": {name: round(len(records) / value, 2) for name, value in best.items()},
@@ -390,6 +418,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report = PARTS[args.part](args.source, args, Path(folder))

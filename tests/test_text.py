@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from koala.errors import KoalaError
-from koala.text import analyze, is_english, split_steps, split_words, stem_content, tag_words
+from koala.text import analyze, is_english, split_steps, split_words, stem_content
 
 
 def steps_of(text: str) -> list[str]:
@@ -254,20 +254,21 @@ def test_stems_of_content_words(phrase, stems):
     assert stem_content(phrase) == stems
 
 
-def test_words_are_those_of_the_whole_analysis():
+def test_an_analysis_is_the_same_when_it_is_known(monkeypatch):
     texts = ["The roots have water.", "Water has moved.", "The roots have water.", ""]
-    expected = [analysis.words for analysis in analyze(texts)]
-    assert tag_words(texts) == expected
-    assert tag_words(reversed(texts)) == expected[::-1]
+    first = analyze(texts)
+    assert analyze(reversed(texts)) == first[::-1]
+    monkeypatch.setattr("koala.text._known", {})
+    assert [analyze([text])[0] for text in texts] == first
 
 
-def test_known_words_do_not_pile_up(monkeypatch):
+def test_known_analyses_do_not_pile_up(monkeypatch):
     known: dict[str, object] = {}
-    monkeypatch.setattr("koala.text._known_words", known)
+    monkeypatch.setattr("koala.text._known", known)
     monkeypatch.setattr("koala.text._MOST_KNOWN", 3)
     for number in range(5):
-        (words,) = tag_words([f"Take {number} eggs."])
-        assert words[1].text == str(number)
+        (analysis,) = analyze([f"Take {number} eggs."])
+        assert analysis.words[1].text == str(number)
         assert len(known) <= 3
-    assert len(tag_words(f"Take {number} cups." for number in range(9))) == 9
+    assert len(analyze(f"Take {number} cups." for number in range(9))) == 9
     assert len(known) <= 3

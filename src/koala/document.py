@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from koala.errors import KoalaError
-from koala.text import Word, split_steps, tag_words
+from koala.text import Word, analyze, split_steps
 
 # What may stand in a place name: "large intestine", "Mississippi delta", "recycling bin".
 _NOUNS = frozenset({"NOUN", "PROPN"})
@@ -101,18 +101,18 @@ def build_entity(name: str) -> Entity:
 def annotate(procedures: Sequence[Procedure]) -> list[Procedure]:
     """Add words, mentions and candidates; the tagger runs over all texts in one go."""
     texts = [step.text for procedure in procedures for step in procedure.steps]
-    words = iter(tag_words(texts))
+    analyses = iter(analyze(texts))
     with_words = [
         replace(
             procedure,
-            steps=tuple(replace(step, words=next(words)) for step in procedure.steps),
+            steps=tuple(replace(step, words=next(analyses).words) for step in procedure.steps),
         )
         for procedure in procedures
     ]
     aliases = sorted(
         {alias for procedure in procedures for e in procedure.entities for alias in e.aliases}
     )
-    analyzed = dict(zip(aliases, tag_words(aliases), strict=True))
+    analyzed = dict(zip(aliases, (a.words for a in analyze(aliases)), strict=True))
     return [
         replace(
             procedure,

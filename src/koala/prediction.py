@@ -86,7 +86,7 @@ def find_triples(
     )
 
 
-def score_items(scorer: Scorer, items: Sequence[Item], *, size: int = 64) -> Iterator[Scored]:
+def score_items(scorer: Scorer, items: Sequence[Item], *, size: int = 32) -> Iterator[Scored]:
     """Score all items, batch by batch."""
     for batch in split_items(items, size):
         output = scorer(batch)

@@ -360,11 +360,28 @@ def _load_stop_words() -> frozenset[str]:
     return frozenset(STOP_WORDS) - CONTENT_WORDS
 
 
+_known: dict[str, Analysis] = {}
+"""Of the last texts: splitting, looking for entities and following them ask for the same."""
+
+_MOST_KNOWN = 1 << 11
+
+
 def analyze(texts: Iterable[str]) -> list[Analysis]:
     """Find words, sentences and noun phrases of texts, many at once."""
-    tagger = load_tagger()
     texts = list(texts)
-    longest = max(map(len, texts), default=0)
+    found = {text: known for text in texts if (known := _known.get(text)) is not None}
+    missing = [text for text in dict.fromkeys(texts) if text not in found]
+    if missing:
+        found.update(zip(missing, _run_tagger(missing), strict=True))
+        if len(_known) + len(missing) > _MOST_KNOWN:
+            _known.clear()
+        _known.update((text, found[text]) for text in missing[-_MOST_KNOWN:])
+    return [found[text] for text in texts]
+
+
+def _run_tagger(texts: Sequence[str]) -> list[Analysis]:
+    tagger = load_tagger()
+    longest = max(map(len, texts))
     if longest > tagger.max_length:
         raise KoalaError(
             f"A step of {longest:,} characters came; at most {tagger.max_length:,} can be read. "
@@ -374,26 +391,6 @@ def analyze(texts: Iterable[str]) -> list[Analysis]:
     # does not grow with the texts.
     with tagger.memory_zone():
         return [_analysis_of(doc) for doc in tagger.pipe(texts)]
-
-
-_known_words: dict[str, tuple[Word, ...]] = {}
-"""Of the last texts that were tagged: who looks for entities and who follows them ask the same."""
-
-_MOST_KNOWN = 1 << 11
-
-
-def tag_words(texts: Iterable[str]) -> list[tuple[Word, ...]]:
-    """Find the words of texts, many at once."""
-    texts = list(texts)
-    found = {text: known for text in texts if (known := _known_words.get(text)) is not None}
-    missing = [text for text in dict.fromkeys(texts) if text not in found]
-    # With the parser: what "have" is, a verb or an auxiliary, is decided by what hangs on it.
-    words = (analysis.words for analysis in analyze(missing))
-    found.update(zip(missing, words, strict=True))
-    if len(_known_words) + len(missing) > _MOST_KNOWN:
-        _known_words.clear()
-    _known_words.update((text, found[text]) for text in missing[-_MOST_KNOWN:])
-    return [found[text] for text in texts]
 
 
 @lru_cache(maxsize=1)

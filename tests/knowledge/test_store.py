@@ -213,6 +213,7 @@ def test_threads_may_share_a_store(real):
     names = [("bone",), ("carbon", "dioxid"), ("magma",), ("rock",), ("unheard",)] * 10
     alone = [real.about([name]) for name in names]
     barrier = threading.Barrier(8)
+    real._known.clear()
 
     def look(_):
         barrier.wait()
@@ -233,6 +234,7 @@ def test_a_forked_process_may_go_on_with_a_store(small):
     receive, send = os.pipe()
     if os.fork() == 0:
         try:
+            small._known.clear()
             found = _look(small)
             assert small._file._channel is not inherited
             os.write(send, pickle.dumps(found))
@@ -389,3 +391,25 @@ def test_a_lookup_needs_neither_spacy_nor_nltk():
         "assert not {'spacy', 'nltk'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_known_of_entities_does_not_pile_up(small, monkeypatch):
+    monkeypatch.setattr("koala.knowledge.store._MOST_KNOWN", 2)
+    expected = _look(small)
+    for number in range(5):
+        small.about([(f"thing {number}",)])
+        assert len(small._known) <= 2
+    first = small.about([("bone",)])
+    first.clear()
+    assert _look(small) == expected
+
+
+def test_a_store_that_is_kept_open_is_opened_anew_when_it_changes(small, tmp_path):
+    path = tmp_path / "a.store"
+    path.write_bytes(small.path.read_bytes())
+    kept = Store.keep_open(path)
+    assert Store.keep_open(path) is kept
+    os.utime(path, ns=(0, 0))
+    assert Store.keep_open(path) is not kept
+    with pytest.raises(FileError):
+        Store.keep_open(tmp_path / "nothing.store")

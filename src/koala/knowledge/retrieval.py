@@ -174,10 +174,9 @@ def retrieve_triples(
     progress: Progress | None = None,
 ) -> Triples:
     """Retrieve from a store, koala's own where none is named; give the triples alone."""
-    with Store.open(store) as opened:
-        encoder = open_encoder(threads=n_threads) if has_fuzzy else None
-        retriever = Retriever(opened, encoder, n_triples=n_triples)
-        found = retriever.retrieve(procedures, progress=progress)
+    encoder = open_encoder(threads=n_threads) if has_fuzzy else None
+    retriever = Retriever(Store.keep_open(store), encoder, n_triples=n_triples)
+    found = retriever.retrieve(procedures, progress=progress)
     return [tuple(tuple(one.triple for one in group) for group in groups) for groups in found]
 
 

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -94,20 +95,42 @@ class StoreStatistics:
         return self.estimates / self.triples if self.triples else 0.0
 
 
+_MOST_KNOWN = 256
+"""Entities whose triples are kept: *water* comes again in the next text. Some 50 kB each."""
+
+
+def _find(path: str | Path | None) -> Path:
+    """Find a store: this one, else the one that KOALA_STORE names, else koala's own."""
+    named = os.environ.get(VARIABLE)
+    if path is None and named and not Path(named).exists():
+        raise FileError(named, f"no such store; the variable {VARIABLE} names it.")
+    return Path(path or named or PACK)
+
+
+@lru_cache(maxsize=2)
+def _open_once(path: Path, _version: tuple[int, int] | None) -> "Store":
+    return Store.open(path)
+
+
 class Store:
     """Triples by the stems of their concepts. May be used from several threads and processes."""
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
         self._facts = file.read_facts()
+        self._known: dict[tuple[tuple[str, ...], ...], list[Neighbour]] = {}
 
     @classmethod
     def open(cls, path: str | Path | None = None) -> Self:
         """Open a store: this one, else the one that KOALA_STORE names, else koala's own."""
-        named = os.environ.get(VARIABLE)
-        if path is None and named and not Path(named).exists():
-            raise FileError(named, f"no such store; the variable {VARIABLE} names it.")
-        return cls(BlockFile(Path(path or named or PACK)))
+        return cls(BlockFile(_find(path)))
+
+    @classmethod
+    def keep_open(cls, path: str | Path | None = None) -> "Store":
+        """Open a store for the rest of the process; the same one again if it has not changed."""
+        found = _find(path)
+        status = found.stat() if found.is_file() else None
+        return _open_once(found, (status.st_mtime_ns, status.st_size) if status else None)
 
     @property
     def path(self) -> Path:
@@ -134,6 +157,16 @@ class Store:
 
         >>> store.about([("carbon", "dioxid"), ("co2",)])  # doctest: +SKIP
         """
+        name = tuple(tuple(_check(alias)) for alias in aliases)
+        known = self._known.get(name)
+        if known is None:
+            known = self._find_about(name)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[name] = known
+        return list(known)
+
+    def _find_about(self, aliases: tuple[tuple[str, ...], ...]) -> list[Neighbour]:
         found: dict[tuple[str, str, str], tuple[tuple[float, Side], Triple]] = {}
         for key, similarity in self._find_keys(aliases).items():
             for line in self._file.find(TRIPLES, key):
@@ -171,8 +204,6 @@ class Store:
         """Find the keys that match one of the aliases, with their similarity."""
         best: dict[str, float] = {}
         for alias in aliases:
-            if isinstance(alias, str):
-                raise TypeError(f"An alias is a sequence of stems, the string {alias!r} came.")
             for key, similarity in self._compare(frozenset(alias)):
                 best[key] = max(similarity, best.get(key, 0.0))
         return best
@@ -187,6 +218,12 @@ class Store:
             similarity = n_common / (len(stems) + key.count(" ") + 1 - n_common)
             if similarity >= LEAST_SIMILARITY:
                 yield key, similarity
+
+
+def _check(alias: Sequence[str]) -> Sequence[str]:
+    if isinstance(alias, str):
+        raise TypeError(f"An alias is a sequence of stems, the string {alias!r} came.")
+    return alias
 
 
 def build_key(stems: Iterable[str]) -> str:

@@ -115,12 +115,21 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
 
 def parse_record(record: Record, limits: Limits) -> Task:
     """Read a record; whatever is wrong with it is a KoalaError."""
+    return build_task(open_record(record, limits), record.line, limits)
+
+
+def open_record(record: Record, limits: Limits) -> dict[str, Any]:
+    """Give the fields of a record that is not too large."""
     value = _parse(record.raw) if isinstance(record.raw, bytes) else _write_plainly(record.raw)
     if not isinstance(value, dict):
         raise KoalaError(f"A JSON object was expected, {type(value).__name__} came.")
     _check_size(value, limits)
-    example = read_example(value, record.line)
-    procedure = example.procedure
+    return value
+
+
+def build_task(value: dict[str, Any], number: int, limits: Limits) -> Task:
+    """Read the fields of a record; without an id it is called by its number."""
+    procedure = read_example(value, number).procedure
     if len(procedure.steps) > limits.steps:
         raise KoalaError(f"{len(procedure.steps):,} steps came; at most {limits.steps:,} may.")
     known = {"id", "text", "steps", "entities", "signature"}

@@ -8,7 +8,8 @@ from typing import Any
 from koala.document import Procedure
 from koala.errors import FileError, KoalaError
 from koala.grid import Grid
-from koala.scale.records import Limits, Record, Task, parse_record, report_bad
+from koala.scale.records import Limits, Record, Task, build_task, open_record, report_bad
+from koala.text import analyze
 from koala.tracker import Tracker, add_participants
 
 _DIGITS = 4
@@ -27,13 +28,7 @@ class Lines:
 
 def track_records(tracker: Tracker, records: Sequence[Record], limits: Limits) -> Lines:
     """Track the entities of a chunk; a record that cannot be tracked is reported, nothing else."""
-    tasks: list[tuple[Record, Task]] = []
-    problems: dict[int, str] = {}
-    for number, record in enumerate(records):
-        try:
-            tasks.append((record, parse_record(record, limits)))
-        except KoalaError as error:
-            problems[number] = str(error)
+    tasks, problems = _read(records, limits)
     position = {id(record): number for number, record in enumerate(records)}
     grids: dict[int, str] = {}
     for record, outcome in _track(tracker, tasks):
@@ -44,6 +39,29 @@ def track_records(tracker: Tracker, records: Sequence[Record], limits: Limits) -
             problems[position[id(record)]] = outcome
     bad = [report_bad(records[number], problems[number]) for number in sorted(problems)]
     return Lines("".join(grids[n] for n in sorted(grids)), "".join(bad), len(grids), len(bad))
+
+
+def _read(
+    records: Sequence[Record], limits: Limits
+) -> tuple[list[tuple[Record, Task]], dict[int, str]]:
+    """Read the records that can be; say of the others, by their number, what is wrong."""
+    opened: dict[int, dict[str, Any]] = {}
+    tasks: list[tuple[Record, Task]] = []
+    problems: dict[int, str] = {}
+    for number, record in enumerate(records):
+        try:
+            opened[number] = open_record(record, limits)
+        except KoalaError as error:
+            problems[number] = str(error)
+    # All paragraphs at once: they are split into sentences one by one, from what is known then.
+    texts = (value.get("text") for value in opened.values() if "steps" not in value)
+    analyze(text.strip() for text in texts if isinstance(text, str) and "\n" not in text.strip())
+    for number, value in opened.items():
+        try:
+            tasks.append((records[number], build_task(value, records[number].line, limits)))
+        except KoalaError as error:
+            problems[number] = str(error)
+    return tasks, problems
 
 
 def _track(
