@@ -112,10 +112,13 @@ def _split_buckets(parameters: Iterable[nn.Parameter]) -> Iterator[list[nn.Param
 
 
 def _is_for_cpu() -> bool:
-    """Several processes without GPUs must say that they mean it, or accelerate sees but one."""
+    """Several processes without GPUs must say that they mean it, or accelerate sees but one.
+
+    A Mac's GPU cannot be shared, knows no float64, and nobody has tried it here.
+    """
     if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes", "on"):
         return True
     gpu = torch.accelerator.current_accelerator(check_available=True)
-    is_launched = int(os.environ.get("WORLD_SIZE", "1")) > 1
-    # Those of a Mac cannot work together.
-    return is_launched and (gpu is None or gpu.type == "mps")
+    if gpu is None:
+        return int(os.environ.get("WORLD_SIZE", "1")) > 1
+    return gpu.type == "mps"
