@@ -2,7 +2,9 @@
 
 import os
 import signal
+import socket
 import sys
+from threading import Thread
 
 import pytest
 
@@ -35,18 +37,17 @@ def count_tries(folder, number):
     return len((folder / str(number)).read_text())
 
 
-def test_results_come_in_order_over_several_windows(ray_here, tmp_path, monkeypatch):
+def test_results_come_in_order_until_an_error_which_is_the_same_here(
+    ray_here, tmp_path, monkeypatch
+):
+    # Four items a window: the error is in the second.
     monkeypatch.setattr("koala.scale.cluster._WINDOW_ITEMS", 2)
-    numbers = list(range(14, 20))
-    results = list(ray_here.map(open_work(tmp_path), iter(numbers)))
-    assert results == [number * number for number in numbers]
-    assert all(count_tries(tmp_path, number) == 1 for number in numbers)
-    assert list(ray_here.map(open_work(tmp_path), [])) == []
-
-
-def test_an_error_of_the_work_is_the_same_error_here(ray_here, tmp_path):
+    results = ray_here.map(open_work(tmp_path), iter([6, 5, 4, 3, 2, 7, 1]))
+    assert [next(results) for _ in range(5)] == [36, 25, 16, 9, 4]
     with pytest.raises(KoalaError, match=r"^Seven came; any other number was expected\.$"):
-        list(ray_here.map(open_work(tmp_path), [5, 6, 7, 8]))
+        next(results)
+    assert all(count_tries(tmp_path, number) == 1 for number in range(2, 8))
+    assert list(ray_here.map(open_work(tmp_path), [])) == []
 
 
 def test_an_item_that_kills_its_workers_is_tried_so_often_and_no_more(ray_here, tmp_path):
@@ -69,6 +70,22 @@ def test_an_item_that_kills_its_workers_is_tried_so_often_and_no_more(ray_here, 
 def test_an_address_where_nobody_is(address, problem):
     with pytest.raises(KoalaError, match=problem):
         _knock(address)
+
+
+def test_an_address_where_somebody_else_is():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+
+        thread = Thread(target=answer)
+        thread.start()
+        with pytest.raises(KoalaError, match="not as Ray does"):
+            _knock(f"127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
 
 
 def test_ray_that_is_missing_is_named(monkeypatch):

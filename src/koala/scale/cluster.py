@@ -28,8 +28,16 @@ _WINDOW_BYTES = 1 << 28
 _SECONDS = 5.0
 """That a cluster has to take a connection."""
 
-# Ray calls home and writes to stderr unless it is told not to before it is imported.
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+# What opens HTTP/2, which Ray speaks; the fourth byte of the answer says that these are settings.
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
+# Ray calls home, and writes to stderr and, when a worker dies, to stdout, where only data belongs,
+# unless it is told not to before it is imported.
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": "^",
+}
 
 
 Item = TypeVar("Item")
@@ -157,8 +165,12 @@ def _start(address: str | None, n_workers: int) -> None:
         with _hush():
             ray.init(address or "local", **quiet)
     except Exception as error:
-        where = "on this machine" if address is None else f"at {address}"
-        raise KoalaError(f"Ray cannot be used {where}: {_first_line(error)}") from None
+        where, hint = "on this machine", ""
+        if address is not None:
+            where = f"at {address}"
+            hint = " Is it the same version of Ray? Does it want a token (RAY_AUTH_MODE=token)?"
+        reason = _first_line(error).rstrip(".")
+        raise KoalaError(f"Ray cannot be used {where}: {reason}.{hint}") from None
 
 
 @contextmanager
@@ -175,7 +187,7 @@ def _hush() -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Refuse an address where nobody is: Ray itself would try for a minute and then abort."""
+    """Refuse an address where nobody is, or not Ray: Ray itself would try for minutes."""
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
@@ -185,12 +197,21 @@ def _knock(address: str) -> None:
             "the one that this machine belongs to."
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS).close()
+        place = (host.strip("[]"), int(port))
+        with socket.create_connection(place, timeout=_SECONDS) as connection:
+            connection.sendall(_GREETING)
+            answer = connection.recv(4)
     except (OSError, OverflowError, UnicodeError) as error:
         raise KoalaError(
             f"No Ray cluster answers at {address} ({error}). Start one there with "
             "`ray start --head`, or leave the address away to run on this machine."
         ) from None
+    # Where Ray speaks TLS, it says nothing to this.
+    if answer[3:] != b"\x04" and os.environ.get("RAY_USE_TLS", "0") == "0":
+        raise KoalaError(
+            f"Something answers at {address}, but not as Ray does. Ray's port is the one that "
+            "`ray start --head` has shown, 6379 if no other was asked for."
+        )
 
 
 def _first_line(error: Exception) -> str:
