@@ -11,8 +11,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 track: $(VENV)/.base
 	$(BIN)/koala track
 
+# Files of tests side by side, each on a core of its own.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """Errors a person can act on: what came, what was expected, what to do."""
 
+from functools import partial
 from pathlib import Path
 
 
@@ -20,3 +21,7 @@ class FileError(KoalaError):
         self.problem = problem
         where = f"{path}, line {line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {problem}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # So that it may come from another process: by itself it would be called with its message.
+        return partial(FileError, line=self.line), (self.path, self.problem)
