@@ -6,6 +6,7 @@
     python benchmarks/many.py broken broken.jsonl
     python benchmarks/many.py ray many.jsonl --n 1000      # the other engine, a killed actor
     python benchmarks/many.py driver many.jsonl            # what a chunk costs who hands them out
+    python benchmarks/many.py plot workers.json           # the memory of the first part, drawn
 
 `benchmarks/sampled.py` makes the files. What koala writes is compared with what another way of
 running it has written. Prints JSON; ends with exit code 1 where something differs that must not.
@@ -402,9 +403,27 @@ def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict
     }
 
 
+def draw_memory(source: Path, args: argparse.Namespace, _: Path) -> dict[str, object]:
+    """Draw the memory of a report of `workers` over time."""
+    from matplotlib.figure import Figure
+
+    report = json.loads(source.read_text())
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    axes = figure.subplots()
+    for workers in (1, 2):
+        trace = report[f"{workers} workers"]["trace"]
+        label = f"{workers} worker{'s' if workers > 1 else ''}"
+        axes.plot([when / 60 for when, _ in trace], [value for _, value in trace], label=label)
+    axes.set(xlabel="minutes", ylabel="MB, all processes", ylim=(0, None))
+    axes.legend(frameon=False)
+    figure.savefig(args.output, metadata={"Date": None})
+    return {"plot": str(args.output), "is_right": True}
+
+
 PARTS = {
     "workers": measure_workers, "floor": measure_floor, "kills": measure_kills,
     "broken": measure_broken, "ray": measure_ray, "driver": measure_driver,
+    "plot": draw_memory,
 }  # fmt: skip
 
 
@@ -419,6 +438,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=Path("results/many-memory.svg"))
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report = PARTS[args.part](args.source, args, Path(folder))
