@@ -163,6 +163,7 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
 
     from koala.batch import split_items
     from koala.encoders import open_encoder
+    from koala.prediction import SIZE
     from koala.scale.local import CHUNK, Plan, _Pool
     from koala.scale.records import Limits, parse_record, read_records
     from koala.tracker import add_participants, load
@@ -207,7 +208,7 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
             [word.text for step in ready[p.id].steps for word in step.words]
             for p in bare if p.id in ready
         ]  # fmt: skip
-        for group in split_items(items, 64):
+        for group in split_items(items, SIZE):
             batch = tracker.scorer.batcher.build(group)
             feeds.append({"pieces": batch.pieces, "mask": batch.pieces_mask})
             for row, mask in zip(batch.triple_pieces, batch.triple_input_mask, strict=True):
@@ -386,11 +387,14 @@ def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict
     n_chunks = -(-args.n // CHUNK)
     writing = (time.perf_counter() - begin) / n_chunks
     chunk, back = some[:CHUNK], lines[0]
+    took = []
     with open_cluster(n_workers=2) as cluster:
-        list(cluster.map(lambda: lambda _: back, [chunk] * 4))
-        begin = time.perf_counter()
-        list(cluster.map(lambda: lambda _: back, [chunk] * n_chunks))
-        sending = (time.perf_counter() - begin) / n_chunks
+        for n_tasks in (100, 1100):
+            begin = time.perf_counter()
+            list(cluster.map(lambda: lambda _: back, [chunk] * n_tasks))
+            took.append(time.perf_counter() - begin)
+    # Starting actors costs the same for both.
+    sending = (took[1] - took[0]) / 1000
     return {
         "chunks": n_chunks,
         "seconds_to_track_a_chunk": round(statistics.mean(seconds[1:]), 2),

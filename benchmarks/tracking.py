@@ -124,7 +124,14 @@ def main() -> None:
     groups = split_items(items, args.size)
     building = time_of(lambda: [reader.batcher.build(group) for group in groups])
     batches = [reader.batcher.build(group) for group in groups]
-    works = {"runtime": lambda: [reader.network(batch) for batch in batches]}
+
+    def run_network():
+        # Each round reads its triples anew, as the others do.
+        if reader.network._triples is not None:
+            reader.network._triples._known.clear()
+        return [reader.network(batch) for batch in batches]
+
+    works = {"runtime": run_network}
     if args.run:
         from koala.training.checkpoint import open_checkpoint
         from koala.training.export import round_weights

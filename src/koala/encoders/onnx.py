@@ -96,6 +96,8 @@ def _open_session(path: Path, threads: int) -> Any:  # noqa: ANN401
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
+    # Threads that wait for work would keep the cores from everything else that is done here.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(
         str(path), sess_options=options, providers=["CPUExecutionProvider"]

@@ -38,6 +38,8 @@ class OnnxNetwork:
         options.log_severity_level = 3
         # Left to itself it would also round what is computed, by a scale from the whole batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
+        # Threads that wait for work would keep the cores from everything else that is done here.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         if n_threads is not None:
             options.intra_op_num_threads = n_threads
         needed = self.card.needs.get(path.name, [])

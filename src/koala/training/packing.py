@@ -138,6 +138,11 @@ class _Packer:
         nodes: list[Any] = []
         for name, (numbers_name, scale, axis, shape) in self._tables.items():
             self._kept.append(numpy_helper.from_array(scale.ravel(), f"{name}.scale"))
+            readers = self._find_readers(name)
+            if axis == 0 and len(shape) == 2 and all(_picks_rows(node, name) for node in readers):
+                for node in readers:
+                    self._unpack_rows(node, numbers_name, f"{name}.scale")
+                continue
             unpacked = name if len(shape) == 2 else f"{name}.flat"
             inputs = [numbers_name, f"{name}.scale"]
             nodes.append(helper.make_node("DequantizeLinear", inputs, [unpacked], axis=axis))
@@ -151,6 +156,34 @@ class _Packer:
         del self._graph.initializer[:], self._graph.node[:]
         self._graph.initializer.extend(self._kept)
         self._graph.node.extend([*nodes, *rest])
+
+    def _find_readers(self, name: str) -> list[Any]:
+        return [node for node in self._graph.node if name in node.input]
+
+    def _unpack_rows(self, node: Any, numbers: str, scale: str) -> None:  # noqa: ANN401
+        """Unpack only the rows that are picked: a table of words is large, a text has few."""
+        from onnx import TensorProto, helper
+
+        rows, output = node.input[1], node.output[0]
+        found = [f"{output}.{part}" for part in ("numbers", "plain", "scale", "wide")]
+        last = f"{output}.last"
+        axes = helper.make_tensor(last, TensorProto.INT64, [1], [-1])
+        self._kept.append(axes)
+        where = list(self._graph.node).index(node)
+        self._graph.node.remove(node)
+        for new in (
+            helper.make_node("Mul", [found[1], found[3]], [output]),
+            helper.make_node("Unsqueeze", [found[2], last], [found[3]]),
+            helper.make_node("Gather", [scale, rows], [found[2]]),
+            helper.make_node("Cast", [found[0]], [found[1]], to=TensorProto.FLOAT),
+            helper.make_node("Gather", [numbers, rows], [found[0]]),
+        ):
+            self._graph.node.insert(where, new)
+
+
+def _picks_rows(node: Any, name: str) -> bool:  # noqa: ANN401
+    axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
+    return node.op_type == "Gather" and axis == 0 and list(node.input).index(name) == 0
 
 
 def _find_public(values: Floats, public: Mapping[bytes, str]) -> tuple[str, bool] | None:
