@@ -378,7 +378,7 @@ def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict
         for number, chunk in enumerate(chunks):
             yield Done(len(chunk), chunk[-1].end, lines[number % len(lines)])
 
-    def progress(_done: int, _total: int) -> None:
+    def progress(_done: int, _total: int, _n: int) -> None:
         pass
 
     options = {"model": "small", "resume": False, "progress": progress}

@@ -60,8 +60,13 @@ def test_grids_come_in_order_with_other_fields_kept(whole):
 
 def test_more_workers_give_the_same_bytes(whole, tmp_path):
     source, output = whole
-    run_local([source], tmp_path / "out.jsonl", plan=Plan(n_workers=2))
+    told = []
+    plan = Plan(n_workers=2)
+    run_local([source], tmp_path / "out.jsonl", plan=plan, progress=lambda *n: told.append(n))
     assert (tmp_path / "out.jsonl").read_bytes() == output.read_bytes()
+    size = source.stat().st_size
+    assert told[-1] == (size, size, 3 * CHUNK + 5)
+    assert [n for _, _, n in told[:2]] == [CHUNK, 2 * CHUNK]
 
 
 def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(whole, tmp_path):

@@ -76,7 +76,7 @@ def test_the_command_writes_the_same_though_workers_are_killed(whole, tmp_path, 
     inputs, truth, _ = whole
     killed = []
 
-    def kill_once(_done: int, _total: int) -> None:
+    def kill_once(_done: int, _total: int, _n: int) -> None:
         if not killed:
             killed.extend(find_workers())
             for worker in killed:
@@ -98,7 +98,7 @@ class StopError(Exception):
 def stop_after(n_chunks: int):
     told = []
 
-    def progress(done: int, _total: int) -> None:
+    def progress(done: int, _total: int, _n: int) -> None:
         told.append(done)
         if len(told) == n_chunks:
             raise StopError

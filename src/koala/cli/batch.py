@@ -23,7 +23,7 @@ def batch_cli(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Grids, JSON lines; bad records: OUT.errors.")
     ],
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes, one core each.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=10_000, help="Processes, one core each.")] = 1,
     engine: EngineOption = Engine.LOCAL,
     address: AddressOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,

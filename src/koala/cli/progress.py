@@ -1,16 +1,26 @@
 """Progress of long work, on stderr."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
+from typing import Protocol
 
 from koala.cli.output import is_main
 
 
+class Tell(Protocol):
+    """Is told how much of how much is done, and perhaps how many things that were."""
+
+    def __call__(self, done: int, total: int, n: int | None = None, /) -> None:
+        """Show it."""
+
+
 @contextmanager
-def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
+def show_progress(label: str) -> Iterator[Tell]:
     """Give a function that is told how much of how much is done; the bar comes with its first call.
 
-    Where stderr is no terminal, or another process draws, nothing is drawn.
+    Told how many things that were, it shows how many a second. Where stderr is no terminal, or
+    another process draws, nothing is drawn.
     """
     from rich.console import Console
     from rich.progress import (
@@ -22,14 +32,17 @@ def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
     )
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    last = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
     console = Console(stderr=True)
-    bar = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
-    task = bar.add_task(label, visible=False)
+    bar = Progress(*columns, *last, console=console, transient=True)
+    task = bar.add_task(label, visible=False, rate="")
+    start = monotonic()
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: int, total: int, n: int | None = None, /) -> None:
         if not bar.live.is_started and console.is_terminal and is_main():
             bar.start()
-        bar.update(task, completed=done, total=total, visible=True)
+        rate = "" if n is None else f"{n / max(monotonic() - start, 1e-9):,.1f}/s"
+        bar.update(task, completed=done, total=total, visible=True, rate=rate)
 
     try:
         yield tell

@@ -49,7 +49,7 @@ def retrieve_cli(
         int, typer.Option(min=1, help="Paragraphs at once; changes memory, not the result.")
     ] = 1024,
     workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Processes of Ray, one core each.")
+        int, typer.Option(min=1, max=10_000, help="Processes of Ray, one core each.")
     ] = 1,
     engine: EngineOption = Engine.LOCAL,
     address: AddressOption = None,

@@ -25,7 +25,8 @@ CHUNK = 32
 _RETRIES = 3
 """How often a chunk is tried when its worker dies."""
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, int], None]
+"""Is told how many bytes of how many are read, and how many records that were in this run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def run_local(
     model: str | Path = "small",
     plan: Plan | None = None,
     resume: bool = False,
-    progress: Progress = lambda _done, _total: None,
+    progress: Progress = lambda _done, _total, _n: None,
 ) -> Position:
     """Track all records of some files; memory does not grow with them."""
     engine = partial(_run, model=model, plan=plan or Plan())
@@ -79,12 +80,13 @@ def run_job(
     sizes = tuple((path.name, path.stat().st_size) for path in inputs)
     job = Job(sizes, read_card(find_model(model)).signature, CHUNK)
     with Journal(output, job, resume=resume) as journal:
-        records = read_records(inputs, start=journal.position.n_records)
+        before = journal.position.n_records
+        records = read_records(inputs, start=before)
         with closing(engine(_split(records))) as chunks:
             for done in chunks:
                 lines = done.lines
                 journal.add(lines.grids, lines.bad, done.n_records, lines.n_bad)
-                progress(done.end, total)
+                progress(done.end, total, journal.position.n_records - before)
         journal.finish()
         return journal.position
 

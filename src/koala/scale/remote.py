@@ -23,7 +23,7 @@ def run_ray(
     model: str | Path = "small",
     plan: Plan | None = None,
     resume: bool = False,
-    progress: Progress = lambda _done, _total: None,
+    progress: Progress = lambda _done, _total, _n: None,
     address: str | None = None,
 ) -> Position:
     """Track all records of some files on Ray: on this machine, or on the cluster at an address.
