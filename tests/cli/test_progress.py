@@ -8,7 +8,7 @@ def test_a_bar_says_how_many_a_second(monkeypatch, capsys):
     monkeypatch.setattr("koala.cli.progress.monotonic", lambda: next(times))
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("TERM", "xterm")
     with show_progress("Tracking") as tell:
         tell(50, 200, 30)
     shown = capsys.readouterr().err
