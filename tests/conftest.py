@@ -26,6 +26,15 @@ settings.load_profile("koala")
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 
 
+@pytest.fixture(scope="session", name="settings")
+def tiny_settings(tmp_path_factory):
+    """Give the settings of a tiny network with knowledge; needs torch."""
+    from . import tiny
+
+    folder = tmp_path_factory.mktemp("tiny")
+    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """Give the folder of the real data, or skip the test where there is none."""

@@ -10,11 +10,12 @@ import koala as package
 SOURCE = Path(package.__file__).parent
 
 # Every room and what it may import. The picture in CONTRIBUTING.md says the same.
-CORE = {"errors", "files", "text", "document", "states", "grid"}
+CORE = {"errors", "files", "kept", "text", "document", "states", "grid"}
 ROOMS = {
     "errors": set(),
     "files": {"errors"},
-    "text": {"errors"},
+    "kept": set(),
+    "text": {"errors", "kept"},
     "document": {"errors", "text"},
     "states": {"errors"},
     "grid": {"errors", "files", "document", "states"},
@@ -37,7 +38,7 @@ ROOMS = {
     | {"display", "participants", "prediction", "processes", "runtime"},
     "tracker": CORE
     | {"batch", "explanation", "knowledge", "participants", "prediction", "runtime", "settings"},
-    "runtime": {"errors", "files", "batch", "decoding", "encoders", "settings"},
+    "runtime": {"errors", "files", "kept", "batch", "decoding", "encoders", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},
     "display": {"errors", "document", "states", "grid", "explanation"},

@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from koala.errors import KoalaError
+from koala.kept import Kept
 from koala.text import analyze, is_english, split_steps, split_words, stem_content
 
 
@@ -263,9 +264,8 @@ def test_an_analysis_is_the_same_when_it_is_known(monkeypatch):
 
 
 def test_known_analyses_do_not_pile_up(monkeypatch):
-    known: dict[str, object] = {}
+    known: Kept[str, object] = Kept(3)
     monkeypatch.setattr("koala.text._known", known)
-    monkeypatch.setattr("koala.text._MOST_KNOWN", 3)
     for number in range(5):
         (analysis,) = analyze([f"Take {number} eggs."])
         assert analysis.words[1].text == str(number)

@@ -18,6 +18,7 @@ from koala.document import Procedure, Span
 from koala.encoders.word_pieces import WordPieces
 from koala.errors import KoalaError
 from koala.grid import Row
+from koala.kept import Kept
 from koala.knowledge.relevance import Relevance
 from koala.knowledge.triple import Triple
 from koala.states import ABSENT, UNKNOWN, Tag
@@ -250,7 +251,7 @@ class _Text:
 
 
 _MOST_TRIPLES = 1 << 16
-"""So many are kept at most, split; then all go: memory does not grow with what is read."""
+"""So many are kept, split."""
 
 
 class _Pieces:
@@ -258,18 +259,15 @@ class _Pieces:
 
     def __init__(self, folder: Path | None, n_kept: int) -> None:
         self._words = WordPieces(folder)
-        self._n_kept = n_kept
         self.pad = self._words.pad
-        self._triples: dict[Triple, tuple[list[int], list[bool]]] = {}
-        self._texts: dict[int, tuple[Procedure, _Text]] = {}
+        self._triples: Kept[Triple, tuple[list[int], list[bool]]] = Kept(_MOST_TRIPLES)
+        self._texts: Kept[int, tuple[Procedure, _Text]] = Kept(n_kept)
 
     def split(self, procedure: Procedure) -> _Text:
         """Split a procedure; the procedure is kept, so that its id stays its own."""
         known = self._texts.get(id(procedure))
         if known is None:
             known = (procedure, self._split(procedure))
-            if len(self._texts) >= self._n_kept:
-                self._texts.clear()
             self._texts[id(procedure)] = known
         return known[1]
 
@@ -299,8 +297,6 @@ class _Pieces:
         known = self._triples.get(triple)
         if known is None:
             known = self._split_triple(triple)
-            if len(self._triples) >= _MOST_TRIPLES:
-                self._triples.clear()
             self._triples[triple] = known
         return known
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from koala.errors import KoalaError
+from koala.kept import Kept
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -360,10 +361,8 @@ def _load_stop_words() -> frozenset[str]:
     return frozenset(STOP_WORDS) - CONTENT_WORDS
 
 
-_known: dict[str, Analysis] = {}
+_known: Kept[str, Analysis] = Kept(1 << 11)
 """Of the last texts: splitting, looking for entities and following them ask for the same."""
-
-_MOST_KNOWN = 1 << 11
 
 
 def analyze(texts: Iterable[str]) -> list[Analysis]:
@@ -372,10 +371,8 @@ def analyze(texts: Iterable[str]) -> list[Analysis]:
     found = {text: known for text in texts if (known := _known.get(text)) is not None}
     missing = [text for text in dict.fromkeys(texts) if text not in found]
     if missing:
-        found.update(zip(missing, _run_tagger(missing), strict=True))
-        if len(_known) + len(missing) > _MOST_KNOWN:
-            _known.clear()
-        _known.update((text, found[text]) for text in missing[-_MOST_KNOWN:])
+        for text, analysis in zip(missing, _run_tagger(missing), strict=True):
+            found[text] = _known[text] = analysis
     return [found[text] for text in texts]
 
 

@@ -22,12 +22,6 @@ from .. import tiny  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
-
-
-@pytest.fixture(scope="module")
 def items(settings):
     return build_training_data(tiny.build_corpus(), settings.knowledge).train
 

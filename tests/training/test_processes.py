@@ -23,12 +23,6 @@ CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    return tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
-
-
-@pytest.fixture(scope="module")
 def items(settings):
     """Six entities of three procedures; one of two is left out, so that shares are uneven."""
     found = build_training_data(tiny.build_corpus(), settings.knowledge).train

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from koala.errors import FileError
+from koala.kept import Kept
 from koala.knowledge.blocks import BlockFile
 from koala.knowledge.triple import Triple
 from koala.text import stem_content
@@ -118,7 +119,7 @@ class Store:
     def __init__(self, file: BlockFile) -> None:
         self._file = file
         self._facts = file.read_facts()
-        self._known: dict[tuple[tuple[str, ...], ...], list[Neighbour]] = {}
+        self._known: Kept[tuple[tuple[str, ...], ...], list[Neighbour]] = Kept(_MOST_KNOWN)
 
     @classmethod
     def open(cls, path: str | Path | None = None) -> Self:
@@ -161,8 +162,6 @@ class Store:
         known = self._known.get(name)
         if known is None:
             known = self._find_about(name)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
             self._known[name] = known
         return list(known)
 

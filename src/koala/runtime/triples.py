@@ -5,11 +5,12 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch
+from koala.kept import Kept
 
 Floats = NDArray[np.float32]
 
 _MOST_KEPT = 1 << 15
-"""Vectors that are kept at most; then all go, and those still needed are read again."""
+"""Vectors that are kept."""
 
 
 class TripleVectors:
@@ -21,23 +22,21 @@ class TripleVectors:
 
     def __init__(self, session: onnxruntime.InferenceSession) -> None:
         self._session = session
-        self._known: dict[bytes, Floats] = {}
+        self._known: Kept[bytes, Floats] = Kept(_MOST_KEPT)
 
     def get(self, batch: Batch) -> Floats:
         """Give (distinct triples, width)."""
         lengths = batch.triple_input_mask.sum(1).tolist()
         keys = [row[:n].tobytes() for row, n in zip(batch.triple_pieces, lengths, strict=True)]
-        found = {key: self._known[key] for key in keys if key in self._known}
+        found = {key: known for key in keys if (known := self._known.get(key)) is not None}
         missing: dict[int, dict[bytes, int]] = {}
         for row, (key, length) in enumerate(zip(keys, lengths, strict=True)):
             if key not in found:
                 missing.setdefault(length, {})[key] = row
         for length, rows in missing.items():
             vectors = self._read(batch, list(rows.values()), length)
-            found.update(zip(rows, vectors, strict=True))
-        if len(self._known) + len(found) > _MOST_KEPT:
-            self._known = {}
-        self._known.update(found)
+            for key, vector in zip(rows, vectors, strict=True):
+                found[key] = self._known[key] = vector
         return np.stack([found[key] for key in keys])
 
     def _read(self, batch: Batch, rows: list[int], length: int) -> Floats:
