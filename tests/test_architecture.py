@@ -10,13 +10,14 @@ import koala as package
 SOURCE = Path(package.__file__).parent
 
 # Every room and what it may import. The picture in CONTRIBUTING.md says the same.
-CORE = {"errors", "files", "kept", "text", "document", "states", "grid"}
+CORE = {"errors", "files", "kept", "text", "steps", "document", "states", "grid"}
 ROOMS = {
     "errors": set(),
     "files": {"errors"},
     "kept": set(),
     "text": {"errors", "kept"},
-    "document": {"errors", "text"},
+    "steps": {"errors", "text"},
+    "document": {"errors", "text", "steps"},
     "states": {"errors"},
     "grid": {"errors", "files", "document", "states"},
     "corpora": CORE,

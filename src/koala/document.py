@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from koala.errors import KoalaError
-from koala.text import Word, analyze, split_steps
+from koala.steps import split_steps
+from koala.text import Word, analyze
 
 # What may stand in a place name: "large intestine", "Mississippi delta", "recycling bin".
 _NOUNS = frozenset({"NOUN", "PROPN"})

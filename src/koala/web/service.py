@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from koala.errors import FileError, KoalaError
-from koala.text import is_english, split_steps
+from koala.steps import split_steps
+from koala.text import is_english
 from koala.tracker import Tracker
 from koala.web.errors import RequestError
 from koala.web.limits import Limits
