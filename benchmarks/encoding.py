@@ -74,7 +74,7 @@ def main():
     torch.manual_seed(0)
     settings = read_settings(arguments.config)
     corpus = read_corpus(Path(os.environ["KOALA_DATA"], "propara"))
-    data = build_training_data(corpus, settings.knowledge)
+    data = build_training_data(corpus, settings)
     model, batcher = build_model(settings), build_batcher(settings)
     optimizer = build_optimizer(model, settings)
     cache, forgetful = model.triple_encoder.frozen, NoCache(model.triple_encoder.transformer)

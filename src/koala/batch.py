@@ -21,7 +21,7 @@ from koala.grid import Row
 from koala.kept import Kept
 from koala.knowledge.relevance import Relevance
 from koala.knowledge.triple import Triple
-from koala.states import ABSENT, UNKNOWN, Tag
+from koala.states import ABSENT, UNKNOWN, Tag, tags_from_uses
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -50,6 +50,15 @@ class Item:
     triples: tuple[Triple, ...] = ()
     gold: Row | None = None
     relevance: Relevance | None = None
+    uses: tuple[bool, ...] | None = None
+    """Of a recipe: which steps use the ingredient. Tags then say this, not what changes."""
+
+    @property
+    def tags(self) -> tuple[Tag, ...]:
+        """The tags that a network should give."""
+        if self.gold is None:
+            raise KoalaError(f"Procedure {self.procedure.id} has no gold grid to learn from.")
+        return self.gold.tags if self.uses is None else tags_from_uses(self.uses)
 
 
 def build_items(
@@ -109,6 +118,8 @@ class Batch:
     """(procedures, candidates, steps, pieces)"""
     candidate_mask: Bools
     """(procedures, candidates)"""
+    candidate_number: Ints
+    """(procedures, candidates): which of the places that are known beforehand; 0: none of them."""
     step_mask: Bools
     """(procedures, steps)"""
     procedure: Ints
@@ -117,6 +128,8 @@ class Batch:
     """(batch,): a number for each procedure; the same but where each entity has its own row."""
     entity_pieces: Bools
     """(batch, steps, pieces): which pieces mention the entity."""
+    name_pieces: Bools
+    """(batch, pieces): which pieces are its name in front of the text, where all names are."""
     triple_pieces: Ints
     """(distinct triples, pieces)"""
     triple_pieces_mask: Bools
@@ -146,8 +159,9 @@ class Gold:
 class Batcher:
     """Builds batches with the word pieces of an encoder, BERT's where no folder is given.
 
-    With a prefix each entity reads its own row of pieces: its name, then the text. So many texts
-    are kept, split: as many as come again and again.
+    With a prefix each entity reads its own row of pieces: its name, then the text; with a list, all
+    read the names of all, then the text. So many texts are kept, split: as many as come again and
+    again.
     """
 
     def __init__(
@@ -156,9 +170,10 @@ class Batcher:
         *,
         triple_tokenizer: Path | None = None,
         has_prefix: bool = False,
+        has_list: bool = False,
         n_kept: int = 1 << 12,
     ) -> None:
-        self._pieces = _Pieces(tokenizer, n_kept)
+        self._pieces = _Pieces(tokenizer, n_kept, has_list=has_list)
         self._triple_pieces = _Pieces(triple_tokenizer or tokenizer, n_kept)
         self._has_prefix = has_prefix
 
@@ -166,7 +181,7 @@ class Batcher:
         """Count the word pieces of each step."""
         counts = [0] * len(procedure.steps)
         for word in self._pieces.split(procedure).words:
-            if word is not None:
+            if word is not None and word[0] >= 0:
                 counts[word[0]] += 1
         return counts
 
@@ -187,9 +202,13 @@ class Batcher:
         n_pieces = max(len(text.pieces) for text in texts)
         n_candidates = 1 + max(len(procedure.candidates) for procedure in procedures)
         entity_pieces = np.zeros((len(items), n_steps, n_pieces), dtype=np.bool_)
+        name_pieces = np.zeros((len(items), n_pieces), dtype=np.bool_)
         for row, item in enumerate(items):
             mentions = item.procedure.entities[item.entity].mentions
             _mark(entity_pieces[row], texts[owner[row]], mentions)
+            name = (_LIST, item.entity)
+            words = texts[owner[row]].words
+            name_pieces[row, : len(words)] = [word == name for word in words]
         number = {t: i for i, t in enumerate({t: None for item in items for t in item.triples})}
         pad = self._triple_pieces.pad
         # One row at least, so that an entity without triples needs no special case.
@@ -203,10 +222,14 @@ class Batcher:
             verb_pieces=_mark_all(procedures, texts, _verb_spans, n_steps, n_pieces),
             candidate_pieces=_mark_candidates(procedures, texts, n_candidates, n_steps, n_pieces),
             candidate_mask=_lengths_mask([1 + len(p.candidates) for p in procedures], n_candidates),
+            candidate_number=_pad(
+                [[0, *(c.number for c in p.candidates)] for p in procedures], n_candidates, 0
+            ),
             step_mask=_lengths_mask([len(p.steps) for p in procedures], n_steps),
             procedure=np.array(owner, dtype=np.int64),
             group=np.array(group, dtype=np.int64),
             entity_pieces=entity_pieces,
+            name_pieces=name_pieces,
             triple_pieces=_pad([pieces for pieces, _ in triples], n_triple_pieces, pad),
             triple_pieces_mask=_pad([mask for _, mask in triples], n_triple_pieces, 0) > 0,
             triple_input_mask=_lengths_mask([len(p) for p, _ in triples], n_triple_pieces),
@@ -228,13 +251,11 @@ def build_gold(items: Sequence[Item]) -> Gold:
     places = np.full((len(items), n_steps + 1), IGNORED, dtype=np.int64)
     relevance = np.zeros((2, len(items), n_steps, n_triples), dtype=np.bool_)
     for row, item in enumerate(items):
-        if item.gold is None:
-            raise KoalaError(f"Procedure {item.procedure.id} has no gold grid to learn from.")
-        found = item.gold.tags
+        found = item.tags
         tags[row, : len(found)] = [TAGS.index(tag) for tag in found]
         index = {c.name: number for number, c in enumerate(item.procedure.candidates, 1)}
         index |= {UNKNOWN: 0, ABSENT: IGNORED}
-        locations = item.gold.locations
+        locations = item.gold.locations if item.gold else ()
         places[row, : len(locations)] = [index.get(place, IGNORED) for place in locations]
         if item.relevance is not None:
             steps, triples = item.relevance.states.shape
@@ -243,11 +264,15 @@ def build_gold(items: Sequence[Item]) -> Gold:
     return Gold(tags, places, relevance[0], relevance[1])
 
 
+_LIST = -1
+"""Stands for a step where words are those of the list of names; the word is then the entity."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Text:
     pieces: list[int]
     words: list[tuple[int, int] | None]
-    """Step and word of each piece."""
+    """Step and word of each piece; of a piece of the list of names, `_LIST` and the entity."""
 
 
 _MOST_TRIPLES = 1 << 16
@@ -257,8 +282,9 @@ _MOST_TRIPLES = 1 << 16
 class _Pieces:
     """Procedures and triples in the word pieces of one encoder, each split once while kept."""
 
-    def __init__(self, folder: Path | None, n_kept: int) -> None:
+    def __init__(self, folder: Path | None, n_kept: int, *, has_list: bool = False) -> None:
         self._words = WordPieces(folder)
+        self._has_list = has_list
         self.pad = self._words.pad
         self._triples: Kept[Triple, tuple[list[int], list[bool]]] = Kept(_MOST_TRIPLES)
         self._texts: Kept[int, tuple[Procedure, _Text]] = Kept(n_kept)
@@ -278,11 +304,22 @@ class _Pieces:
             for index in range(len(step.words))
         ]
         words = [word.text for step in procedure.steps for word in step.words]
-        text = _Text([self._words.first], [None])
+        text = self._list_names(procedure) if self._has_list else _Text([], [])
+        text.pieces.insert(0, self._words.first)
+        text.words.insert(0, None)
         for place, pieces in zip(where, self._words.split(words), strict=True):
             text.pieces.extend(pieces)
             text.words.extend([place] * len(pieces))
         return _Text([*text.pieces, self._words.last], [*text.words, None])
+
+    def _list_names(self, procedure: Procedure) -> _Text:
+        """Give name [SEP] name [SEP] … of all entities."""
+        text = _Text([], [])
+        for number, entity in enumerate(procedure.entities):
+            pieces = [piece for word in self._words.split(entity.name.split()) for piece in word]
+            text.pieces.extend([*pieces, self._words.last])
+            text.words.extend([*([(_LIST, number)] * len(pieces)), None])
+        return text
 
     def split_for(self, item: Item) -> _Text:
         """Split a procedure with the name of an entity in front: [CLS] name [SEP] text [SEP]."""

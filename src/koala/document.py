@@ -1,6 +1,6 @@
 """Procedure, Step, Span, Entity, Candidate: what a text says, as frozen values without tensors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from koala.errors import KoalaError
@@ -62,6 +62,8 @@ class Candidate:
 
     name: str
     mentions: tuple[Span, ...]
+    number: int = 0
+    """Its number among the places that are known beforehand, from 1 on; 0: it is none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,18 @@ def build_entity(name: str) -> Entity:
     return Entity(" ".join(name.split()))
 
 
-def annotate(procedures: Sequence[Procedure]) -> list[Procedure]:
-    """Add words, mentions and candidates; the tagger runs over all texts in one go."""
+def annotate(
+    procedures: Sequence[Procedure],
+    *,
+    has_parts: bool = False,
+    has_phrases: bool = True,
+    known_places: Sequence[str] = (),
+) -> list[Procedure]:
+    """Add words, mentions and candidates; the tagger runs over all texts in one go.
+
+    With parts, "oil" is a mention of "olive oil"; without phrases, places are single nouns. Known
+    places are candidates of every text.
+    """
     texts = [step.text for procedure in procedures for step in procedure.steps]
     analyses = iter(analyze(texts))
     with_words = [
@@ -114,21 +126,42 @@ def annotate(procedures: Sequence[Procedure]) -> list[Procedure]:
         {alias for procedure in procedures for e in procedure.entities for alias in e.aliases}
     )
     analyzed = dict(zip(aliases, (a.words for a in analyze(aliases)), strict=True))
+    find = find_parts if has_parts else _find_whole
     return [
         replace(
             procedure,
             entities=tuple(
-                replace(entity, mentions=_find_entity(entity, procedure.steps, analyzed))
-                for entity in procedure.entities
+                replace(entity, mentions=mentions)
+                for entity, mentions in zip(
+                    procedure.entities, find(procedure, analyzed), strict=True
+                )
             ),
-            candidates=find_candidates(procedure.steps),
+            candidates=_number_places(
+                find_candidates(procedure.steps, has_phrases=has_phrases), known_places
+            ),
         )
         for procedure in with_words
     ]
 
 
+def _find_whole(
+    procedure: Procedure, analyzed: Mapping[str, tuple[Word, ...]]
+) -> list[tuple[Span, ...]]:
+    return [_find_entity(entity, procedure.steps, analyzed) for entity in procedure.entities]
+
+
+def _number_places(
+    candidates: tuple[Candidate, ...], known: Sequence[str]
+) -> tuple[Candidate, ...]:
+    """Number the candidates that are known places, and add those that the text does not name."""
+    number = {name: i for i, name in enumerate(known, 1)}
+    named = {candidate.name for candidate in candidates}
+    missing = tuple(Candidate(name, (), i) for name, i in number.items() if name not in named)
+    return tuple(replace(c, number=number.get(c.name, 0)) for c in candidates) + missing
+
+
 def _find_entity(
-    entity: Entity, steps: Sequence[Step], analyzed: dict[str, tuple[Word, ...]]
+    entity: Entity, steps: Sequence[Step], analyzed: Mapping[str, tuple[Word, ...]]
 ) -> tuple[Span, ...]:
     spans: set[Span] = set()
     for alias in entity.aliases:
@@ -156,21 +189,76 @@ def find_mentions(name: Sequence[Word], steps: Sequence[Step]) -> list[Span]:
     return spans
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A run of words that all stand in the name of an entity."""
+
+    entity: int
+    span: Span
+    share: float
+    """Of the words of the name."""
+
+    def is_better(self, other: "_Part") -> bool:
+        """Tell whether this, and not the other, is what words that both claim mean."""
+        overlap = self.span.start < other.span.end and other.span.start < self.span.end
+        if self.span.step != other.span.step or not overlap:
+            return False
+        length, other_length = (part.span.end - part.span.start for part in (self, other))
+        return (length, self.share) > (other_length, other.share)
+
+
+def find_parts(
+    procedure: Procedure, analyzed: Mapping[str, tuple[Word, ...]]
+) -> list[tuple[Span, ...]]:
+    """Find the mentions of all entities by words of their names, a noun among them.
+
+    Where two entities claim the same words, the longer run wins, then the larger share of the name:
+    "butter" is butter where there is butter, else it may be peanut butter.
+    """
+    parts = [
+        part
+        for number, entity in enumerate(procedure.entities)
+        for alias in entity.aliases
+        for part in _find_runs(number, analyzed[alias], procedure.steps)
+    ]
+    found: list[set[Span]] = [set() for _ in procedure.entities]
+    for part in parts:
+        if not any(o.entity != part.entity and o.is_better(part) for o in parts):
+            found[part.entity].add(part.span)
+    return [tuple(sorted(spans, key=lambda s: (s.step, s.start, s.end))) for spans in found]
+
+
+def _find_runs(entity: int, name: Sequence[Word], steps: Sequence[Step]) -> Iterator[_Part]:
+    known = [(_forms(word), word.pos in _NOUNS) for word in name]
+    for number, step in enumerate(steps):
+        start, has_noun = 0, False
+        for index, word in enumerate((*step.words, None)):
+            hits = [is_noun for forms, is_noun in known if word and forms & _forms(word)]
+            if word and hits:
+                has_noun = has_noun or any(hits) or word.pos in _NOUNS
+                continue
+            if index > start and has_noun:
+                yield _Part(entity, Span(number, start, index), (index - start) / len(name))
+            start, has_noun = index + 1, False
+
+
 def _forms(word: Word) -> frozenset[str]:
     return frozenset({word.text.lower(), word.lemma})
 
 
-def find_candidates(steps: Sequence[Step]) -> tuple[Candidate, ...]:
+def find_candidates(steps: Sequence[Step], *, has_phrases: bool = True) -> tuple[Candidate, ...]:
     """Find the places an entity may be at: the nouns and noun phrases of the text.
 
     For every noun, the noun with the adjectives and nouns to its left and each shorter tail, plus
     "noun and noun", "noun or noun", "noun of noun" and "noun of the noun". Beyond the published
     rule: possessives ("earth 's crust"), participles ("recycling bin") and a few place adverbs
-    ("underground").
+    ("underground"). Without phrases: single nouns alone.
     """
     mentions: dict[str, list[Span]] = {}
     for number, step in enumerate(steps):
         for start, end in _candidate_spans(step.words):
+            if end - start > 1 and not has_phrases:
+                continue
             name = _place_name(step.words[start:end])
             mentions.setdefault(name, []).append(Span(number, start, end))
     return tuple(Candidate(name, tuple(spans)) for name, spans in mentions.items())

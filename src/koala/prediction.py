@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from koala.batch import Batch, Batcher, Item, group_items, split_items
 from koala.decoding import (
     Output,
     average_outputs,
-    decode_row,
+    decode_rows,
     find_confidences,
     find_probabilities,
 )
-from koala.document import Procedure
+from koala.document import Procedure, annotate
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
 from koala.knowledge.retrieval import Triples, retrieve_triples
-from koala.settings import DecoderSettings, KnowledgeSettings
+from koala.settings import DecoderSettings, KnowledgeSettings, TextSettings
 from koala.states import UNKNOWN, Action, Tag, actions_from_tags
 from koala.windows import cut_items, join_outputs, split_windows, stack_outputs
 
@@ -67,6 +68,16 @@ class Ensemble:
     def __call__(self, items: Sequence[Item]) -> Output:
         """Score some entities."""
         return average_outputs([member(items) for member in self.members])
+
+
+def annotate_as(settings: TextSettings, procedures: Sequence[Procedure]) -> list[Procedure]:
+    """Add words, mentions and candidates as a network's settings ask for."""
+    return annotate(
+        procedures,
+        has_parts=settings.mentions == "parts",
+        has_phrases=settings.places == "phrases",
+        known_places=settings.known_places.split(),
+    )
 
 
 def find_triples(
@@ -125,20 +136,28 @@ def decode_grids(
 ) -> list[Grid]:
     """Decode what was said of all items, in any order, into the grids they stand in."""
     rows: dict[tuple[int, int], Row] = {}
-    for item, output, index in scored:
-        names = name_places(item)
-        row = decode_row(
+    # All entities of a procedure stand in one output, one after the other.
+    for _, group in groupby(scored, key=lambda one: id(one[0].procedure)):
+        own_items, outputs, indices = zip(*group, strict=True)
+        output, names = outputs[0], name_places(own_items[0])
+        decoded = decode_rows(
             output,
-            index,
-            _name_of(item),
+            indices,
+            [_name_of(item) for item in own_items],
             names,
             decoding=settings.decoding,
             place_weight=settings.place_weight,
         )
         if temperatures is not None:
-            confidences = find_confidences(output.cool(*temperatures), index, row, names)
-            row = Row.from_locations(row.name, row.locations, confidences)
-        rows[id(item.procedure), item.entity] = row
+            cooled = output.cool(*temperatures)
+            decoded = [
+                Row.from_locations(
+                    row.name, row.locations, find_confidences(cooled, index, row, names)
+                )
+                for index, row in zip(indices, decoded, strict=True)
+            ]
+        for item, row in zip(own_items, decoded, strict=True):
+            rows[id(item.procedure), item.entity] = row
         progress(len(rows), len(items))
     grids = []
     for procedure in {id(item.procedure): item.procedure for item in items}.values():

@@ -15,6 +15,18 @@ _Settings = TypeVar("_Settings")
 
 
 @dataclass(frozen=True, slots=True)
+class TextSettings:
+    """What of a text may be an entity's mention, and what a place."""
+
+    mentions: Literal["whole", "parts"] = "whole"
+    """The whole name of an entity; or parts of it, too: "oil" for "olive oil"."""
+    places: Literal["phrases", "nouns"] = "phrases"
+    """Noun phrases with all their tails, or single nouns."""
+    known_places: str = ""
+    """Places that are candidates whether the text names them or not, with spaces between."""
+
+
+@dataclass(frozen=True, slots=True)
 class EncoderSettings:
     """The text encoder."""
 
@@ -25,10 +37,12 @@ class EncoderSettings:
     is_frozen: bool = False
     layers: Literal["last", "mixture"] = "last"
     """The last layer; or a learned mixture of all, as NCET reads its (frozen) ELMo."""
-    entity: Literal["none", "marked", "prefix", "both"] = "none"
+    entity: Literal["none", "marked", "prefix", "both", "listed"] = "none"
     """Whether the encoder knows which entity it reads for. None: as in the paper, one reading for
     all. Marked: the upper layers run for each entity, its mentions marked. Prefix: all layers run
-    for each entity, its name in front of the text. Both: its name in front, and marked."""
+    for each entity, its name in front of the text. Both: its name in front, and marked. Listed: one
+    reading for all, the names of all entities in front of the text as a recipe's ingredients are;
+    every step is read with what is said of the entity's name there."""
     n_shared_layers: int = 0
     """Where the encoder knows the entity: so many lower layers run before mentions are marked;
     without a prefix, once for all entities."""
@@ -43,6 +57,11 @@ class EncoderSettings:
     def has_prefix(self) -> bool:
         """Whether the name of the entity stands in front of the text."""
         return self.entity in ("prefix", "both")
+
+    @property
+    def has_list(self) -> bool:
+        """Whether the names of all entities stand in front of the text."""
+        return self.entity == "listed"
 
     @property
     def has_marks(self) -> bool:
@@ -84,6 +103,9 @@ class DecoderSettings:
 
     width: int = 256
     """Hidden size of each direction of the LSTMs, section 6.2."""
+    tags: Literal["changes", "uses"] = "changes"
+    """What C, E and M say: that an entity is created, stays, moves; or, of an ingredient of a
+    recipe, that a step uses it for the first time, does not use it, uses it again."""
     reads: Literal["mentions", "steps"] = "mentions"
     """What a step gives to the state tracker. Mentions: entity and verbs, nothing where the entity
     is not mentioned (equation 1). Steps: the whole step, too, and always."""
@@ -95,9 +117,9 @@ class DecoderSettings:
     """Transition scores before training: nothing, or what is counted in the training split."""
     has_legal_crf: bool = False
     """Illegal transitions are impossible in training, too; the paper learns all of them."""
-    decoding: Literal["legal", "repair", "joint"] = "legal"
+    decoding: Literal["legal", "repair", "joint", "together"] = "legal"
     """Viterbi over legal sequences; or over all, and rules that repair what is illegal; or states
-    and places together over the whole procedure."""
+    and places together over the whole procedure; or all entities together, one place a step."""
     place_weight: float = 1.0
     """Of the places' log probabilities beside the tags' scores, in joint decoding."""
 
@@ -151,6 +173,7 @@ class Settings:
     reproduces: str = ""
     """What this file reproduces, in a sentence."""
     corpus: Literal["propara", "recipes"] = "propara"
+    text: TextSettings = field(default_factory=TextSettings)
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
     knowledge: KnowledgeSettings = field(default_factory=KnowledgeSettings)
     decoder: DecoderSettings = field(default_factory=DecoderSettings)

@@ -66,6 +66,12 @@ LAST_TAGS = frozenset(Tag) - {Tag.O_C}
 """Tags of a last step in ProPara, where every entity exists at some time. Recipes has ingredients
 that never appear, so a row of O_C alone is consistent, only never seen there."""
 
+
+def find_last_tags(*, may_be_absent: bool) -> frozenset[Tag]:
+    """Give the tags of a last step; where an entity may be absent throughout, O_C is one."""
+    return LAST_TAGS | {Tag.O_C} if may_be_absent else LAST_TAGS
+
+
 _ACTIONS = {
     Tag.O_C: Action.NONE,
     Tag.C: Action.CREATE,
@@ -130,6 +136,24 @@ def tags_from_actions(actions: Sequence[Action], *, exists: bool | None = None) 
             case Action.NONE:
                 tag = Tag.E if exists else Tag.O_D if has_existed else Tag.O_C
         tags.append(tag)
+    return tuple(tags)
+
+
+def tags_from_uses(uses: Sequence[bool]) -> tuple[Tag, ...]:
+    """Say of an ingredient of a recipe which steps use it: C the first time, then M, else E.
+
+    Before the first use it is not there (O_C), and nothing is ever gone.
+
+    >>> [tag.value for tag in tags_from_uses([False, True, False, True])]
+    ['O_C', 'C', 'E', 'M']
+    """
+    tags: list[Tag] = []
+    for is_used in uses:
+        is_there = bool(tags) and tags[-1] != Tag.O_C
+        if is_used:
+            tags.append(Tag.M if is_there else Tag.C)
+        else:
+            tags.append(Tag.E if is_there else Tag.O_C)
     return tuple(tags)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 from koala.batch import Batcher, Item, build_items
-from koala.document import Entity, Procedure, Step, annotate, build_entity
+from koala.document import Entity, Procedure, Step, build_entity
 from koala.errors import KoalaError
 from koala.explanation import Explanation
 from koala.grid import Grid
@@ -14,6 +14,7 @@ from koala.prediction import (
     Ensemble,
     Reader,
     Scorer,
+    annotate_as,
     find_triples,
     predict_explanations,
     predict_grids,
@@ -122,7 +123,7 @@ class Tracker:
     def _build_items(
         self, procedures: Sequence[Procedure], progress: Progress | None
     ) -> list[Item]:
-        annotated = annotate(procedures)
+        annotated = annotate_as(self.settings.text, procedures)
         triples = find_triples(
             annotated, self._knowledge, n_threads=self.n_threads, progress=progress
         )
@@ -179,8 +180,10 @@ def load(
     folder = find_model(model)
     network = OnnxNetwork(folder, n_threads=n_threads)
     tokenizer = folder if (folder / TOKENIZER).is_file() else None
-    has_prefix = network.card.read_settings().encoder.has_prefix
-    batcher = Batcher(tokenizer, has_prefix=has_prefix, n_kept=_N_KEPT)
+    encoder = network.card.read_settings().encoder
+    batcher = Batcher(
+        tokenizer, has_prefix=encoder.has_prefix, has_list=encoder.has_list, n_kept=_N_KEPT
+    )
     reader = Reader(network, batcher)
     return Tracker(reader, network.card, has_knowledge=has_knowledge, n_threads=n_threads)
 

@@ -85,7 +85,7 @@ def cut_items(items: Sequence[Item], window: Window) -> list[Item]:
         candidates=tuple(
             replace(candidate, mentions=mentions)
             for candidate in procedure.candidates
-            if (mentions := _shift(candidate.mentions, window))
+            if (mentions := _shift(candidate.mentions, window)) or candidate.number
         ),
     )
     return [Item(cut, item.entity, item.triples) for item in items]
@@ -117,7 +117,7 @@ def join_outputs(
         tags[:, judged] = output.tags[:, local]
         if output.attention is not None:
             attention[:, judged] = output.attention[:, local]
-        names = [c.name for c in procedure.candidates if _shift(c.mentions, window)]
+        names = [c.name for c in procedure.candidates if _shift(c.mentions, window) or c.number]
         columns = [0, *(number[name] for name in names)]
         # Position p + 1 is after step p; position 0, before step 1, is of the first window.
         rows = np.arange(window.first + bool(window.first), window.last + 1)

@@ -23,7 +23,7 @@ from .. import tiny  # noqa: E402
 
 @pytest.fixture(scope="module")
 def items(settings):
-    return build_training_data(tiny.build_corpus(), settings.knowledge).train
+    return build_training_data(tiny.build_corpus(), settings).train
 
 
 def run(settings, items, *, seed=0):

@@ -76,7 +76,7 @@ def exported(request, base, tmp_path_factory):
     )
     if is_used == SHARED:
         settings = replace(settings, knowledge=replace(settings.knowledge, encoder=SHARED))
-    items = build_training_data(tiny.build_corpus(), settings.knowledge).dev
+    items = build_training_data(tiny.build_corpus(), settings).dev
     torch.manual_seed(0)
     model, batcher = build_model(settings), build_batcher(settings)
     folder = tmp_path_factory.mktemp("exported")
@@ -215,7 +215,7 @@ def test_what_the_public_encoder_has_is_read_from_there(base, tmp_path):
         encoder=replace(base.encoder, is_frozen=True, layers="mixture"),
         knowledge=replace(base.knowledge, is_used=False),
     )
-    items = build_training_data(tiny.build_corpus(), settings.knowledge).dev
+    items = build_training_data(tiny.build_corpus(), settings).dev
     torch.manual_seed(0)
     model, batcher = build_model(settings), build_batcher(settings)
     card = Card("tiny", settings.to_toml())

@@ -30,7 +30,7 @@ def test_the_calibration_error_is_the_gap_between_confidence_and_truth():
 
 def test_a_network_that_is_too_sure_is_cooled(tmp_path):
     settings = tiny.build_settings(tiny.build_encoder(tmp_path / "encoder"), None)
-    data = build_training_data(tiny.build_corpus(), settings.knowledge)
+    data = build_training_data(tiny.build_corpus(), settings)
     training = Training(settings, data, tmp_path / "run")
     batcher = build_batcher(settings)
 
@@ -44,7 +44,7 @@ def test_a_network_that_is_too_sure_is_cooled(tmp_path):
 
 def test_cooling_keeps_the_best(tmp_path):
     settings = tiny.build_settings(tiny.build_encoder(tmp_path / "encoder"), None)
-    data = build_training_data(tiny.build_corpus(), settings.knowledge)
+    data = build_training_data(tiny.build_corpus(), settings)
     training = Training(settings, data, tmp_path / "run")
     output = training.model.predict(build_batcher(settings).build(data.dev))
     cooled = output.cool(3.0, 2.0)

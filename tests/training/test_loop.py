@@ -26,7 +26,7 @@ def base(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(base):
-    return build_training_data(tiny.build_corpus(), base.knowledge)
+    return build_training_data(tiny.build_corpus(), base)
 
 
 def with_training(settings: Settings, **changes) -> Settings:

@@ -25,7 +25,7 @@ CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 @pytest.fixture(scope="module")
 def items(settings):
     """Six entities of three procedures; one of two is left out, so that shares are uneven."""
-    found = build_training_data(tiny.build_corpus(), settings.knowledge).train
+    found = build_training_data(tiny.build_corpus(), settings).train
     return [*found[:1], *found[2:]]
 
 

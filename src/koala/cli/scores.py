@@ -57,7 +57,7 @@ def build_recipes_table(scores: "RecipesScores") -> Table:
     for name in ("precision", "recall", "F1", "correct", "predicted", "gold"):
         table.add_column(name, justify=_NUMBER)
     counts = (scores.correct, scores.predicted, scores.gold)
-    table.add_row(*_three(scores.score), *(f"{count:,}" for count in counts))
+    table.add_row(*_three(scores.overall), *(f"{count:,}" for count in counts))
     return table
 
 

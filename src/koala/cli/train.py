@@ -68,11 +68,12 @@ def build_table(report: "RunReport") -> "Table":
     from rich.table import Table
 
     table = Table(title=f"Dev, epoch {report.epoch}, seed {report.seed}")
-    for name in ("precision", "recall", "F1", "Cat-1", "Cat-2", "Cat-3"):
+    categories = [name for name in ("Cat-1", "Cat-2", "Cat-3") if name in report.sentence]
+    for name in ("precision", "recall", "F1", *categories):
         table.add_column(name, justify="right")
     overall = report.document["overall"]
     table.add_row(
         *(f"{overall[name]:.3f}" for name in ("precision", "recall", "f1")),
-        *(f"{report.sentence[name]:.2f}" for name in ("Cat-1", "Cat-2", "Cat-3")),
+        *(f"{report.sentence[name]:.2f}" for name in categories),
     )
     return table

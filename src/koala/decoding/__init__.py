@@ -1,5 +1,6 @@
 """Scores → legal tags and places → rows of a grid. No torch here."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 from koala.decoding.joint import decode_life
 from koala.decoding.output import Floats, Output, average_outputs
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
+from koala.decoding.together import decode_together
 from koala.grid import Row
-from koala.states import UNKNOWN, Tag
+from koala.states import ABSENT, UNKNOWN, Tag
 
 __all__ = [
     "Decoding",
@@ -18,12 +20,14 @@ __all__ = [
     "Probabilities",
     "average_outputs",
     "decode_row",
+    "decode_rows",
     "find_confidences",
     "find_probabilities",
 ]
 
-Decoding = Literal["legal", "repair", "joint"]
-"""Viterbi over legal sequences alone; over all and then repaired by rules; or with the places."""
+Decoding = Literal["legal", "repair", "joint", "together"]
+"""Viterbi over legal sequences alone; over all and then repaired by rules; with the places; or all
+ingredients of a recipe together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,28 @@ class Probabilities:
     """Of each step: how probable each tag is, over all legal sequences."""
     places: list[dict[str, float]]
     """Of each position, before step 1 first: how probable each place is, if the entity exists."""
+
+
+def decode_rows(
+    output: Output,
+    indices: Sequence[int],
+    entities: Sequence[str],
+    names: tuple[str, ...],
+    *,
+    decoding: Decoding = "legal",
+    place_weight: float = 1.0,
+) -> list[Row]:
+    """Decode all entities of a procedure, each alone or all together."""
+    if decoding != "together":
+        return [
+            decode_row(output, index, name, names, decoding=decoding, place_weight=place_weight)
+            for index, name in zip(indices, entities, strict=True)
+        ]
+    found = decode_together(output, indices)
+    return [
+        Row.from_locations(name, [names[place] if place >= 0 else ABSENT for place in row])
+        for name, row in zip(entities, found, strict=True)
+    ]
 
 
 def decode_row(
@@ -65,8 +91,8 @@ def find_confidences(
     """Give the probability of each cell of a decoded row: of what happens and, where the entity is
     created or moves, of the place it comes to.
     """
-    tags = np.exp(find_tag_marginals(output, index))
     places = _softmax(output.place_scores(index))
+    tags = _find_tags(output, index, places)
     found = []
     for step, (tag, cell) in enumerate(zip(row.tags, row.steps, strict=True)):
         probability = tags[step, TAGS.index(tag)]
@@ -78,12 +104,25 @@ def find_confidences(
 
 def find_probabilities(output: Output, index: int, names: tuple[str, ...]) -> Probabilities:
     """Give the probability of every tag and every place of one entity."""
-    tags = np.exp(find_tag_marginals(output, index))
     places = _softmax(output.place_scores(index))
+    tags = _find_tags(output, index, places)
     return Probabilities(
         tags=[{tag.value: float(p) for tag, p in zip(TAGS, row, strict=True)} for row in tags],
         places=[{name: float(p) for name, p in zip(names, row, strict=True)} for row in places],
     )
+
+
+def _find_tags(output: Output, index: int, places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give how probable each tag is: (steps, tags).
+
+    What is used and is where it was, has not moved.
+    """
+    tags = np.exp(find_tag_marginals(output, index))
+    if output.has_uses:
+        stays = (places[:-1] * places[1:]).sum(-1) * tags[:, TAGS.index(Tag.M)]
+        tags[:, TAGS.index(Tag.M)] -= stays
+        tags[:, TAGS.index(Tag.E)] += stays
+    return tags
 
 
 def _softmax(scores: Floats) -> NDArray[np.float64]:

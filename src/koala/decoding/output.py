@@ -30,6 +30,8 @@ class Output:
     """(batch,)"""
     attention: Floats | None = None
     """(batch, steps, triples): how much the state tracker read each triple."""
+    has_uses: bool = False
+    """Whether tags say which steps use an ingredient, not what changes; one may never be used."""
 
     def place_scores(self, index: int) -> Floats:
         """Give the place scores of one entity without padding: (steps + 1, candidates)."""

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from koala.decoding.output import Output
 from koala.states import (
     FIRST_TAGS,
-    LAST_TAGS,
     TRANSITIONS,
     Action,
     Tag,
     actions_from_tags,
+    find_last_tags,
     tags_from_actions,
 )
 
@@ -31,7 +31,8 @@ def find_potentials(output: Output, index: int, *, is_legal: bool) -> Potentials
     transitions = output.transitions.astype(np.float64)
     if is_legal:
         starts = starts + _barrier([tag in FIRST_TAGS for tag in TAGS])
-        ends = ends + _barrier([tag in LAST_TAGS for tag in TAGS])
+        last = find_last_tags(may_be_absent=output.has_uses)
+        ends = ends + _barrier([tag in last for tag in TAGS])
         # (current_tag, next_tag)
         transitions = transitions + _barrier([[b in TRANSITIONS[a] for b in TAGS] for a in TAGS])
     return starts, emissions, transitions, ends

@@ -23,7 +23,7 @@ def draw_curve(epochs: Sequence[Mapping[str, float]], path: Path) -> None:
         values = [100 * epoch[name] for epoch in epochs]
         right.plot(numbers, values, marker=".", label=name, lw=2.5 if name == "f1" else 1)
     left.set(xlabel="epoch", title="Loss on train")
-    right.set(xlabel="epoch", title="Document level on dev, percent")
+    right.set(xlabel="epoch", title="Dev, percent")
     for axes in (left, right):
         axes.legend(frameon=False)
         axes.xaxis.get_major_locator().set_params(integer=True)

@@ -17,6 +17,7 @@ __all__ = [
     "SentenceScores",
     "compare_documents",
     "score",
+    "score_corpus",
     "score_document",
     "score_recipes",
     "score_sentence",
@@ -28,6 +29,12 @@ Grids = Grid | Iterable[Grid] | Mapping[str, Grid]
 def score(predicted: Grids, gold: Grids) -> DocumentScores:
     """Score one grid or many at document level, as the ProPara leaderboard does."""
     return score_document(_by_id(predicted), _by_id(gold))
+
+
+def score_corpus(corpus: str, predicted: Grids, gold: Grids) -> DocumentScores | RecipesScores:
+    """Score with the measure of a corpus: Recipes counts places that change."""
+    measure = score_recipes if corpus == "recipes" else score_document
+    return measure(_by_id(predicted), _by_id(gold))
 
 
 def _by_id(grids: Grids) -> dict[str, Grid]:

@@ -21,7 +21,7 @@ class RecipesScores:
     signature: str
 
     @property
-    def score(self) -> PRF:
+    def overall(self) -> PRF:
         """Micro precision, recall and F1; with nothing predicted precision is 1, as elsewhere."""
         precision = self.correct / self.predicted if self.predicted else 1.0
         return PRF(precision, self.correct / self.gold if self.gold else 1.0)
@@ -29,7 +29,7 @@ class RecipesScores:
     def to_dict(self) -> dict[str, float]:
         """Give plain values."""
         counts = {"correct": self.correct, "predicted": self.predicted, "gold": self.gold}
-        return {**self.score.to_dict(), **counts}
+        return {**self.overall.to_dict(), **counts}
 
 
 def score_recipes(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> RecipesScores:

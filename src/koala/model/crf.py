@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from koala.states import FIRST_TAGS, LAST_TAGS, TRANSITIONS, Tag
+from koala.states import FIRST_TAGS, TRANSITIONS, Tag, find_last_tags
 
 _IMPOSSIBLE = -1e4
 
@@ -15,16 +15,19 @@ class CRF(nn.Module):
     """Scores tag sequences: emissions plus transitions ψ(y_{t-1}, y_t), start and end scores.
 
     With `is_legal`, transitions that no entity can live have no probability, in training as in
-    decoding; without, all are learned, as in the paper.
+    decoding; without, all are learned, as in the paper. An entity that `may_be_absent` need not
+    appear at all.
     """
 
-    def __init__(self, *, is_legal: bool) -> None:
+    def __init__(self, *, is_legal: bool, may_be_absent: bool = False) -> None:
         super().__init__()
         n_tags = len(Tag)
         self.transitions = nn.Parameter(torch.zeros(n_tags, n_tags))
         self.starts = nn.Parameter(torch.zeros(n_tags))
         self.ends = nn.Parameter(torch.zeros(n_tags))
-        transition, start, end = legal_barriers() if is_legal else [torch.zeros(1)] * 3
+        transition, start, end = (
+            legal_barriers(may_be_absent=may_be_absent) if is_legal else [torch.zeros(1)] * 3
+        )
         self._transition_barrier = nn.Buffer(transition, persistent=False)
         self._start_barrier = nn.Buffer(start, persistent=False)
         self._end_barrier = nn.Buffer(end, persistent=False)
@@ -85,10 +88,11 @@ class CRF(nn.Module):
         return (alpha + ends).logsumexp(1)
 
 
-def legal_barriers() -> list[Tensor]:
+def legal_barriers(*, may_be_absent: bool = False) -> list[Tensor]:
     """Give what to add to transitions, starts and ends so that illegal ones cannot win."""
     tags = list(Tag)
     rows = [[0.0 if b in TRANSITIONS[a] else _IMPOSSIBLE for b in tags] for a in tags]
     starts = [0.0 if tag in FIRST_TAGS else _IMPOSSIBLE for tag in tags]
-    ends = [0.0 if tag in LAST_TAGS else _IMPOSSIBLE for tag in tags]
+    last = find_last_tags(may_be_absent=may_be_absent)
+    ends = [0.0 if tag in last else _IMPOSSIBLE for tag in tags]
     return [torch.tensor(rows), torch.tensor(starts), torch.tensor(ends)]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch
 from koala.decoding import Output
 from koala.encoders.weights import find_weights
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 from koala.model.crf import CRF
 from koala.model.encoder import (
     EntityEncoder,
@@ -63,7 +63,11 @@ class KoalaModel(nn.Module):
             )
         width = self.text_encoder.width
         self.reads_steps = decoder.reads == "steps"
+        self.reads_names = encoder.has_list
+        if self.reads_names and not self.reads_steps:
+            raise KoalaError('encoder.entity = "listed" needs decoder.reads = "steps".')
         input_width = 3 * width + 1 if self.reads_steps else 2 * width
+        input_width += width if self.reads_names else 0
         self.states = StateTracker(
             input_width=input_width,
             width=decoder.width,
@@ -84,8 +88,10 @@ class KoalaModel(nn.Module):
                 width=decoder.width,
                 dropout=encoder.dropout,
                 injector=self._build_injector(knowledge, input_width),
+                n_known=len(settings.text.known_places.split()),
             )
-        self.crf = CRF(is_legal=decoder.has_legal_crf)
+        self.has_uses = decoder.tags == "uses"
+        self.crf = CRF(is_legal=decoder.has_legal_crf, may_be_absent=self.has_uses)
 
     def _build_injector(
         self, settings: KnowledgeSettings, query_width: int
@@ -112,14 +118,15 @@ class KoalaModel(nn.Module):
         # (batch, steps, input_width)
         inputs = join_steps(reading) if self.reads_steps else join_mentions(reading)
         tags, state_attention = self.states(inputs, arrays["group"], *knowledge)
-        reads_mentions = isinstance(self.locations, LocationPredictor)
+        is_scorer = isinstance(self.locations, LocationScorer)
         places, place_attention = self.locations(
-            reading.entity if reads_mentions else inputs,
+            inputs if is_scorer else reading.entity,
             reading.candidates,
             reading.is_named,
             reading.row,
             candidate_mask,
             *knowledge,
+            *((reading.numbers,) if is_scorer else ()),
         )
         transitions, starts, ends = self.crf.potentials()
         return TensorOutput(
@@ -132,6 +139,7 @@ class KoalaModel(nn.Module):
             candidate_mask=candidate_mask,
             state_attention=state_attention,
             place_attention=place_attention,
+            has_uses=self.has_uses,
         )
 
     def forget(self) -> None:
@@ -149,7 +157,13 @@ class KoalaModel(nn.Module):
             hidden = self.text_encoder(pieces, mask, arrays["procedure"], mentions)
         else:
             hidden = self.text_encoder(pieces, mask)
-        return read_text(arrays, hidden, is_own=is_own, has_steps=self.reads_steps)
+        return read_text(
+            arrays,
+            hidden,
+            is_own=is_own,
+            has_steps=self.reads_steps,
+            has_names=self.reads_names,
+        )
 
     def predict(self, batch: Batch) -> Output:
         """Score a batch without dropout and gradients, in plain arrays."""
@@ -178,7 +192,8 @@ class KoalaModel(nn.Module):
 def _build_text_encoder(
     settings: EncoderSettings, transformer: nn.Module
 ) -> TextEncoder | EntityEncoder:
-    if settings.entity == "none" or (settings.entity == "prefix" and not settings.n_shared_layers):
+    is_plain = settings.entity == "prefix" and not settings.n_shared_layers
+    if settings.entity in ("none", "listed") or is_plain:
         return TextEncoder(
             transformer,
             token_width=settings.token_width,

@@ -92,7 +92,9 @@ class LocationScorer(nn.Module):
 
     s(p, c) = w · tanh(W_s h_p + W_c c + W_here c_p + W_next c_{p+1} + d), where c is the mean of
     all mentions of a candidate, c_p that of its mentions in step p (zero where it has none), and d
-    a learned vector for how far before and behind position p it is mentioned.
+    a learned vector for how far before and behind position p it is mentioned. Places that are known
+    beforehand have a learned vector each, which is added to c; it is all of c where the text does
+    not name them.
     """
 
     def __init__(
@@ -103,10 +105,12 @@ class LocationScorer(nn.Module):
         width: int,
         dropout: float,
         injector: KnowledgeInjector | None,
+        n_known: int = 0,
     ) -> None:
         super().__init__()
         self.injector = injector
         self.unknown = nn.Parameter(torch.randn(place_width) * 0.1)
+        self.known = nn.Embedding(n_known + 1, place_width, padding_idx=0) if n_known else None
         self.lstm = SequenceLSTM(
             input_width=injector.width if injector else input_width, width=width
         )
@@ -128,13 +132,14 @@ class LocationScorer(nn.Module):
         n_steps: Tensor,
         triples: Tensor,
         triple_mask: Tensor,
+        numbers: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
         """Give place scores (batch, steps + 1, candidates) and log attention.
 
         Shapes: inputs (batch, steps, input_width), candidates (rows, candidates, steps,
         place_width), is_named (rows, candidates, steps), row (batch,) which of those is each
-        entity's, candidate_mask (batch, candidates); log attention (batch, candidates, steps + 1,
-        triples).
+        entity's, candidate_mask (batch, candidates), numbers (rows, candidates) which known place
+        each is; log attention (batch, candidates, steps + 1, triples).
         """
         # Position 0, before step 1, is an all-zero input.
         inputs = nn.functional.pad(inputs, (0, 0, 1, 0))
@@ -150,7 +155,10 @@ class LocationScorer(nn.Module):
         states = self.state(self.lstm(inputs, n_steps + 1)).unsqueeze(1)
         # What does not depend on the entity, once a text: (rows, candidates, 1, width) and
         # (rows, candidates, steps + 1, width)
-        places = self.place(self._average(candidates, is_named)).unsqueeze(2)
+        means = self._average(candidates, is_named)
+        if self.known is not None:
+            means = means + self.known(numbers)
+        places = self.place(means).unsqueeze(2)
         here = nn.functional.pad(self.here(candidates), (0, 0, 1, 0))
         coming = nn.functional.pad(self.next(candidates), (0, 0, 0, 1))
         distance = self.distance(find_distances(is_named))

@@ -22,6 +22,7 @@ class TensorOutput:
     """Log attention (batch, steps, triples)."""
     place_attention: Tensor | None
     """Log attention (batch, candidates, steps + 1, triples)."""
+    has_uses: bool = False
 
     def to_numpy(self) -> Output:
         """Give plain arrays."""
@@ -35,4 +36,5 @@ class TensorOutput:
             n_steps=self.step_mask.sum(1).cpu().numpy(),
             n_candidates=self.candidate_mask.sum(1).cpu().numpy(),
             attention=None if attention is None else attention.detach().exp().cpu().numpy(),
+            has_uses=self.has_uses,
         )

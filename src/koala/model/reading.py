@@ -25,12 +25,21 @@ class Reading:
     """(rows, candidates, steps, width): each text once, where all entities read the same one."""
     is_named: Tensor
     """(rows, candidates, steps)"""
+    numbers: Tensor
+    """(rows, candidates): which of the places that are known beforehand."""
     row: Tensor
     """(batch,): the row of candidates that is each entity's."""
+    name: Tensor | None = None
+    """(batch, width): the mean over its name in front of the text, where all names are there."""
 
 
 def read_text(
-    arrays: Mapping[str, Tensor], hidden: Tensor, *, is_own: bool, has_steps: bool
+    arrays: Mapping[str, Tensor],
+    hidden: Tensor,
+    *,
+    is_own: bool,
+    has_steps: bool,
+    has_names: bool = False,
 ) -> Reading:
     """Average what an encoder says.
 
@@ -45,14 +54,18 @@ def read_text(
             return masked_mean(arrays[name][owner], hidden)
         return look_up(masked_mean(arrays[name], hidden), owner)
 
+    own = hidden if is_own else look_up(hidden, owner)
+    names = arrays["name_pieces"].unsqueeze(1) if has_names else None
     return Reading(
-        entity=masked_mean(arrays["entity_pieces"], hidden if is_own else look_up(hidden, owner)),
+        entity=masked_mean(arrays["entity_pieces"], own),
         verbs=average("verb_pieces"),
         steps=average("step_pieces") if has_steps else None,
         is_mentioned=arrays["entity_pieces"].any(-1),
         candidates=masked_mean(candidate_pieces, hidden),
         is_named=candidate_pieces.any(-1),
+        numbers=arrays["candidate_number"][owner] if is_own else arrays["candidate_number"],
         row=torch.arange(owner.shape[0], device=owner.device) if is_own else owner,
+        name=None if names is None else masked_mean(names, own).squeeze(1),
     )
 
 
@@ -63,8 +76,14 @@ def join_mentions(reading: Reading) -> Tensor:
 
 
 def join_steps(reading: Reading) -> Tensor:
-    """[h_e; h_v; h_step; mentioned]: every step says something: (batch, steps, 3 · width + 1)."""
+    """[h_e; h_v; h_step; mentioned]: every step says something: (batch, steps, 3 · width + 1).
+
+    Where names stand in front of the text, [h_name; …]: width more.
+    """
     if reading.steps is None:
         raise ValueError("the reading has no steps")
     is_mentioned = reading.is_mentioned.unsqueeze(-1).to(reading.entity.dtype)
-    return torch.cat([reading.entity, reading.verbs, reading.steps, is_mentioned], dim=-1)
+    parts = [reading.entity, reading.verbs, reading.steps, is_mentioned]
+    if reading.name is not None:
+        parts.insert(0, reading.name.unsqueeze(1).expand_as(reading.entity))
+    return torch.cat(parts, dim=-1)

@@ -18,6 +18,7 @@ from koala.training.run import DataSource, train
 
 TABLE, ROWS = "table.md", "rows.json"
 ACTIONS, QUESTIONS = "actions.svg", "questions.svg"
+_CATEGORIES = ("Cat-1", "Cat-2", "Cat-3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def run_ablation(
 def write_ablation(
     ablation: Ablation, results: Sequence[RowResult], source: DataSource, folder: Path
 ) -> None:
-    """Write the table, its numbers, and the paper's two figures."""
+    """Write the table, its numbers, and the paper's two figures; Recipes has no questions."""
     write_text(folder / TABLE, render_table(ablation, results))
     write_text(folder / ROWS, json.dumps([asdict(result) for result in results], indent=2) + "\n")
     gold = count_actions(e.gold for e in source.corpus.splits["dev"] if e.gold)
@@ -120,7 +121,9 @@ def write_ablation(
     for result in results:
         counts[result.row.name] = {name: result.mean("actions", name)[0] for name in gold}
     draw_bars(counts, folder / ACTIONS, title="State changes on dev", label="predictions")
-    questions = results[0].reports[0].document["questions"]
+    questions = results[0].reports[0].document.get("questions")
+    if questions is None:
+        return
     for measure in ("precision", "recall", "f1"):
         path = folder / f"{measure}-{QUESTIONS}"
         drawn = {
@@ -135,13 +138,14 @@ def write_ablation(
 
 def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
     """Render a table in Markdown: ours on dev as mean ± deviation, the paper's on test beside."""
-    head = ("model", "P", "R", "F1", "Cat-1", "Cat-2", "Cat-3", "paper P", "paper R", "paper F1")
+    categories = list(_CATEGORIES) if results[0].reports[0].sentence else []
+    head = ["model", "P", "R", "F1", *categories, "paper P", "paper R", "paper F1"]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     for result in results:
         cells = [result.row.name]
         for name in ("precision", "recall", "f1"):
             cells.append(_spread(100, *result.mean("document", "overall", name)))
-        for name in ("Cat-1", "Cat-2", "Cat-3"):
+        for name in categories:
             cells.append(_spread(1, *result.mean("sentence", name)))
         row = result.row
         for paper in (row.paper_precision, row.paper_recall, row.paper_f1):

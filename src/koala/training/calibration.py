@@ -50,7 +50,7 @@ def _search(loss: Callable[[float], float]) -> float:
 
 def _tag_nll(item: Item, output: Output, index: int, temperature: float) -> NDArray[np.float64]:
     log_probabilities = find_tag_marginals(output.cool(temperature, 1.0), index)
-    numbers = [TAGS.index(tag) for tag in item.gold.tags] if item.gold else []
+    numbers = [TAGS.index(tag) for tag in item.tags]
     return np.asarray(-log_probabilities[np.arange(len(numbers)), numbers]).clip(max=20)
 
 

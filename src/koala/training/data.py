@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 from koala.batch import Item, build_items
 from koala.corpora import Corpus, Example
-from koala.document import Candidate, Procedure, annotate
+from koala.document import Candidate, Procedure
+from koala.errors import KoalaError
 from koala.grid import Grid, Row
 from koala.knowledge.relevance import Relevance, VerbSets, count_verbs, label_triples
 from koala.knowledge.retrieval import Triples
-from koala.prediction import find_triples
-from koala.settings import KnowledgeSettings
+from koala.prediction import annotate_as, find_triples
+from koala.settings import Settings
 from koala.states import ABSENT, UNKNOWN
 
 Progress = Callable[[int, int], None]
@@ -29,29 +30,30 @@ class TrainingData:
 
 def build_training_data(
     corpus: Corpus,
-    settings: KnowledgeSettings,
+    settings: Settings,
     *,
-    adds_gold_places: bool = True,
     extra: Sequence[Example] = (),
     progress: Progress | None = None,
 ) -> TrainingData:
     """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
     train, dev = corpus.splits["train"], corpus.splits["dev"]
-    procedures = annotate([example.procedure for example in (*train, *dev, *extra)])
-    triples = find_triples(procedures, settings, progress=progress)
+    texts = [example.procedure for example in (*train, *dev, *extra)]
+    procedures = annotate_as(settings.text, texts)
+    triples = find_triples(procedures, settings.knowledge, progress=progress)
     n, end = len(train), len(train) + len(dev)
     verbs = count_verbs(
         (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
     )
     with_gold = [
-        add_gold_candidates(p, e.gold) if adds_gold_places and e.gold else p
+        add_gold_candidates(p, e.gold) if settings.training.adds_gold_places and e.gold else p
         for p, e in zip(procedures, train, strict=False)
     ]
+    has_uses = settings.decoder.tags == "uses"
     return TrainingData(
-        train=_add_gold(with_gold, train, triples[:n], verbs),
-        dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs),
+        train=_add_gold(with_gold, train, triples[:n], verbs, has_uses=has_uses),
+        dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs, has_uses=has_uses),
         dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
-        extra=_add_gold(procedures[end:], extra, triples[end:], verbs),
+        extra=_add_gold(procedures[end:], extra, triples[end:], verbs, has_uses=has_uses),
     )
 
 
@@ -60,13 +62,28 @@ def _add_gold(
     examples: Sequence[Example],
     triples: Triples,
     verbs: VerbSets,
+    *,
+    has_uses: bool,
 ) -> tuple[Item, ...]:
     """Build items that know what is right, and which triples say so."""
     gold = [row for example in examples if example.gold for row in example.gold.rows]
+    uses = [used for example in examples for used in _find_uses(example, has_uses=has_uses)]
     return tuple(
-        replace(item, gold=row, relevance=_label(row, item, verbs))
-        for item, row in zip(build_items(procedures, triples), gold, strict=True)
+        replace(item, gold=row, relevance=_label(row, item, verbs), uses=used)
+        for item, row, used in zip(build_items(procedures, triples), gold, uses, strict=True)
     )
+
+
+def _find_uses(example: Example, *, has_uses: bool) -> Sequence[tuple[bool, ...] | None]:
+    """Give which steps use each entity, where tags are to say so."""
+    if not has_uses:
+        return [None] * len(example.procedure.entities)
+    if example.takes_part is None:
+        raise KoalaError(
+            f"Procedure {example.procedure.id}: nothing says which steps use an entity. "
+            'Recipes do ("exist"); for other texts set decoder.tags to "changes".'
+        )
+    return example.takes_part
 
 
 def _label(gold: Row, item: Item, verbs: VerbSets) -> Relevance | None:

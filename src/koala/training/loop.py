@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from koala.batch import Batcher, Item, build_gold, group_items, split_items
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
-from koala.evaluation import DocumentScores, score
+from koala.evaluation import DocumentScores, RecipesScores, score_corpus
 from koala.files import write_text
 from koala.model.koala import build_model
 from koala.prediction import Reader, decode_grids, score_items
@@ -68,7 +68,7 @@ class Training:
         torch.manual_seed(settings.training.seed)
         self.model = build_model(settings).to(self.processes.device)
         if settings.decoder.crf_start == "counts":
-            self.model.crf.start_from(item.gold.tags for item in data.train if item.gold)
+            self.model.crf.start_from(item.tags for item in data.train)
         self.optimizer = build_optimizer(self.model, settings)
         averaging = settings.training.averaging
         self.average = WeightAverage(self.model, averaging) if averaging else None
@@ -195,11 +195,12 @@ class Training:
         """Put the average of the weights in use, where there is one."""
         return nullcontext() if self.average is None else self.average.in_use()
 
-    def score_dev(self) -> tuple[DocumentScores, tuple[float, float]]:
+    def score_dev(self) -> tuple[DocumentScores | RecipesScores, tuple[float, float]]:
         """Score the model as it is on dev; and how much gold tags and places surprise it."""
         scored = list(score_items(self.scorer, self.data.dev))
         grids = decode_grids(self.data.dev, scored, settings=self.settings.decoder)
-        return score(grids, self.data.dev_gold), measure_surprise(scored)
+        scores = score_corpus(self.settings.corpus, grids, self.data.dev_gold)
+        return scores, measure_surprise(scored)
 
     def _keep(self, line: Epoch) -> None:
         is_best = line.f1 > self.progress.best_f1
@@ -254,6 +255,7 @@ def build_batcher(settings: Settings) -> Batcher:
         find_weights(settings.encoder.name),
         triple_tokenizer=None if knowledge.encoder == SHARED else find_weights(knowledge.encoder),
         has_prefix=settings.encoder.has_prefix,
+        has_list=settings.encoder.has_list,
     )
 
 

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 from koala.encoders.pieces import load_tokenizer
 from koala.encoders.weights import find_weights
-from koala.evaluation import score_document
+from koala.evaluation import score_corpus
 from koala.prediction import Reader, predict_grids
 from koala.runtime.files import TOKENIZER, Card, read_card, write_card
 from koala.runtime.network import OnnxNetwork
@@ -50,12 +50,12 @@ def release(
     for each in ((1.0, 1.0), temperatures):
         grids = predict_grids(scorer, data.dev, settings=settings.decoder, temperatures=each)
         errors.append(measure_calibration(grids, data.dev_gold))
-    document = score_document({grid.id: grid for grid in grids}, data.dev_gold)
+    found = score_corpus(settings.corpus, grids, data.dev_gold)
     scores = {
-        **document.overall.to_dict(digits=3),
+        **found.overall.to_dict(digits=3),
         "calibration_error": round(errors[1], 4),
         "calibration_error_without_temperatures": round(errors[0], 4),
-        "signature": document.signature,
+        "signature": found.signature,
     }
     card = replace(
         read_card(folder),

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from koala.corpora.recipes import write_grids
 from koala.display.plots import draw_curve
-from koala.evaluation import score_document, score_sentence
+from koala.evaluation import DocumentScores, RecipesScores, score_corpus, score_sentence
 from koala.evaluation.actions import count_actions
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
@@ -19,7 +20,8 @@ from koala.training.attention import measure_attention
 from koala.training.checkpoint import BEST, load_checkpoint
 from koala.training.loop import LOG, Training, read_log
 
-REPORT, CURVE, PREDICTIONS = "report.json", "curve.svg", "dev.tsv"
+REPORT, CURVE = "report.json", "curve.svg"
+PREDICTIONS, RECIPES = "dev.tsv", "dev.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,9 @@ class RunReport:
     seed: int
     epoch: int
     document: dict[str, Any]
-    """As `koala evaluate --json` has it, without the single processes."""
+    """As `koala evaluate --json` has it, without the single processes; `overall` in any case."""
     sentence: dict[str, Any]
+    """The published sentence level; of Recipes nothing."""
     actions: dict[str, int]
     attention: dict[str, float] | None
     seconds_per_epoch: float
@@ -43,23 +46,28 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
     grids = predict_grids(training.scorer, data.dev, settings=settings.decoder)
-    by_id = {grid.id: grid for grid in grids}
-    document = score_document(by_id, data.dev_gold)
-    sentence = score_sentence(by_id, data.dev_gold, labels)
+    scores = score_corpus(settings.corpus, grids, data.dev_gold)
+    signature, sentence = scores.signature, {}
+    if settings.corpus == "propara":
+        found = score_sentence({grid.id: grid for grid in grids}, data.dev_gold, labels)
+        signature, sentence = f"{signature} {found.signature}", dict(found.to_dict())
     attention = measure_attention(training.model, training.batcher, data.dev)
     epochs = read_log(training.folder / LOG)
     report = RunReport(
         seed=settings.training.seed,
         epoch=progress.epoch,
-        document={k: v for k, v in document.to_dict().items() if k != "per_process"},
-        sentence=dict(sentence.to_dict()),
+        document=_without_processes(scores),
+        sentence=sentence,
         actions=count_actions(grids),
         attention=asdict(attention) if attention else None,
         seconds_per_epoch=sum(line.seconds for line in epochs) / len(epochs),
         peak_memory_mb=_peak_memory_mb(),
-        signature=f"{document.signature} {sentence.signature}",
+        signature=signature,
     )
-    write_text(training.folder / PREDICTIONS, _to_tsv(grids))
+    if settings.corpus == "recipes":
+        write_text(training.folder / RECIPES, write_grids(grids))
+    else:
+        write_text(training.folder / PREDICTIONS, _to_tsv(grids))
     draw_curve([asdict(line) for line in epochs], training.folder / CURVE)
     # The report comes last: where it is, a run is finished.
     write_text(training.folder / REPORT, json.dumps(asdict(report), indent=2) + "\n")
@@ -70,6 +78,11 @@ def read_report(folder: Path) -> RunReport | None:
     """Read the report of a finished run; None where it is not finished."""
     path = folder / REPORT
     return RunReport(**parse_json(read_text(path))) if path.is_file() else None
+
+
+def _without_processes(scores: DocumentScores | RecipesScores) -> dict[str, Any]:
+    values: dict[str, Any] = {"overall": scores.overall.to_dict()}
+    return values | {k: v for k, v in scores.to_dict().items() if k != "per_process"}
 
 
 def _to_tsv(grids: Sequence[Grid]) -> str:

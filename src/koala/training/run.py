@@ -35,15 +35,14 @@ class DataSource:
 
     def get(self, settings: Settings) -> TrainingData:
         """Give items with the triples and candidates that the settings ask for."""
-        knowledge, adds_gold = settings.knowledge, settings.training.adds_gold_places
-        extra = settings.training.extra
+        knowledge, extra = settings.knowledge, settings.training.extra
         triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
-        key = (*triples, adds_gold, extra)
+        gold = (settings.training.adds_gold_places, settings.decoder.tags)
+        key = (settings.text, triples, gold, extra)
         if key not in self._known:
             self._known[key] = build_training_data(
                 self.corpus,
-                knowledge,
-                adds_gold_places=adds_gold,
+                settings,
                 extra=read_examples(extra) if extra else (),
                 progress=self._progress,
             )
