@@ -3,6 +3,7 @@ import pytest
 from koala.corpora import read_corpus
 from koala.corpora.coverage import measure_coverage
 from koala.corpora.propara import read_released
+from koala.corpora.recipes import read_examples as read_recipes
 from koala.document import Entity, Procedure, Span, Step, annotate, split_aliases
 from koala.errors import KoalaError
 
@@ -103,3 +104,58 @@ def test_no_candidate_is_a_mark_of_the_grid(data):
 def test_a_name_without_words_is_nowhere():
     (procedure,) = annotate([Procedure("1", (Step("Rain falls."),), (Entity(" "),))])
     assert procedure.entities[0].mentions == ()
+
+
+def parts_of(text: str, *entities: str) -> list[list[str]]:
+    (procedure,) = annotate([Procedure.from_text(text, entities)], has_parts=True)
+    return [
+        [
+            " ".join(w.text for w in procedure.steps[span.step].words[span.start : span.end])
+            for span in entity.mentions
+        ]
+        for entity in procedure.entities
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entities", "mentions"),
+    [
+        (("olive oil",), [["oil"]]),
+        # Each says which butter it is; where only one is left, it is that one.
+        (("peanut butter", "butter"), [["peanut butter"], ["butter"]]),
+        (("peanut butter",), [["peanut butter", "butter"]]),
+        # An adjective alone is no mention.
+        (("hot sauce",), [[]]),
+        (("garlic clove", "cloves"), [["garlic"], []]),
+    ],
+)
+def test_parts_of_a_name_are_mentions(entities, mentions):
+    text = "Heat the oil until hot.\nStir the peanut butter, the butter and the garlic in."
+    assert parts_of(text, *entities) == mentions
+
+
+def test_places_may_be_single_nouns_and_known_beforehand():
+    procedure = Procedure.from_text("Put the soft dough on a sheet.\nChill it, then bake.")
+    known = ("fridge", "sheet")
+    (found,) = annotate([procedure], has_phrases=False, known_places=known)
+    assert [(c.name, c.number, len(c.mentions)) for c in found.candidates] == [
+        ("dough", 0, 1),
+        ("sheet", 2, 1),
+        ("fridge", 1, 0),
+    ]
+
+
+def test_more_first_uses_of_ingredients_are_mentions_by_parts(data):
+    examples = read_recipes(data / "recipes" / "dev.jsonl")
+    shares = []
+    for has_parts in (False, True):
+        procedures = annotate([e.procedure for e in examples], has_parts=has_parts)
+        firsts = [
+            used.index(True) in {span.step for span in entity.mentions}
+            for procedure, example in zip(procedures, examples, strict=True)
+            for entity, used in zip(procedure.entities, example.takes_part, strict=True)
+            if any(used)
+        ]
+        shares.append(sum(firsts) / len(firsts))
+    whole, parts = shares
+    assert parts > whole + 0.05

@@ -136,8 +136,10 @@ def annotate(
                     procedure.entities, find(procedure, analyzed), strict=True
                 )
             ),
-            candidates=_number_places(
-                find_candidates(procedure.steps, has_phrases=has_phrases), known_places
+            candidates=_add_known(
+                find_candidates(procedure.steps, has_phrases=has_phrases),
+                known_places,
+                procedure.steps,
             ),
         )
         for procedure in with_words
@@ -150,14 +152,21 @@ def _find_whole(
     return [_find_entity(entity, procedure.steps, analyzed) for entity in procedure.entities]
 
 
-def _number_places(
-    candidates: tuple[Candidate, ...], known: Sequence[str]
+def _add_known(
+    candidates: tuple[Candidate, ...], known: Sequence[str], steps: Sequence[Step]
 ) -> tuple[Candidate, ...]:
-    """Number the candidates that are known places, and add those that the text does not name."""
+    """Number the candidates that are known places, and add those that are missing.
+
+    The tagger may have taken a place for something else than a noun: "preheat oven".
+    """
     number = {name: i for i, name in enumerate(known, 1)}
-    named = {candidate.name for candidate in candidates}
-    missing = tuple(Candidate(name, (), i) for name, i in number.items() if name not in named)
-    return tuple(replace(c, number=number.get(c.name, 0)) for c in candidates) + missing
+    found: dict[str, list[Span]] = {}
+    for i, step in enumerate(steps):
+        for index, word in enumerate(step.words):
+            for name in _forms(word) & number.keys():
+                found.setdefault(name, []).append(Span(i, index, index + 1))
+    others = tuple(c for c in candidates if c.name not in number)
+    return others + tuple(Candidate(n, tuple(found.get(n, ())), i) for n, i in number.items())
 
 
 def _find_entity(

@@ -34,7 +34,7 @@ def test_scores_of_a_worked_example():
 
 def test_dev_against_itself_and_against_nothing(data):
     gold = {e.procedure.id: e.gold for e in read_examples(data / "recipes" / "dev.jsonl")}
-    assert score_recipes(gold, gold).score.f1 == 1.0
+    assert score_recipes(gold, gold).overall.f1 == 1.0
 
     def absent(grid):
         return ["-"] * (len(grid.steps) + 1)
@@ -47,7 +47,7 @@ def test_dev_against_itself_and_against_nothing(data):
     }
     scores = score_recipes(none, gold)
     assert (scores.correct, scores.predicted, scores.gold > 0) == (0, 0, True)
-    assert (scores.score.precision, scores.score.recall, scores.score.f1) == (1.0, 0.0, 0.0)
+    assert (scores.overall.precision, scores.overall.recall, scores.overall.f1) == (1.0, 0.0, 0.0)
 
 
 def test_other_ingredients_are_refused():

@@ -1,6 +1,7 @@
-"""`koala predict`: fills a leaderboard template."""
+"""`koala predict`: fills a leaderboard template, or tracks procedures of a file."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,17 @@ from koala.files import write_text
 
 if TYPE_CHECKING:
     from koala.document import Procedure
+
+RECIPES = "recipes"
+"""The bundled network that tracks ingredients."""
+
+
+class CorpusName(StrEnum):
+    """Whose files are read and written."""
+
+    PROPARA = "propara"
+    RECIPES = "recipes"
+
 
 EXAMPLE = (
     "Example: koala predict --sentences sentences.tsv --template dummy-predictions.tsv "
@@ -33,10 +45,14 @@ def predict_cli(
         Path | None,
         typer.Option(help="In place of both: procedures as JSON lines; entities may be missing."),
     ] = None,
+    corpus: Annotated[
+        CorpusName, typer.Option(help="What --input holds: koala's own JSON lines, or recipes.")
+    ] = CorpusName.PROPARA,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A bundled model's name, a folder, or a checkpoint; several are averaged."
+            help="A bundled model's name, a folder, or a checkpoint; several are averaged. "
+            "Default: small; of recipes: recipes."
         ),
     ] = None,
     prompts: Annotated[
@@ -51,11 +67,14 @@ def predict_cli(
         raise KoalaError("Give --sentences and --template, or --input.")
     if input is not None and (sentences or template or prompts):
         raise KoalaError("--input has its own texts; leave out --sentences, --template, --prompts.")
+    is_recipes = corpus == CorpusName.RECIPES
+    if is_recipes and input is None:
+        raise KoalaError("Recipes come with --input: JSON lines in the corpus's own format.")
     if input is not None:
-        procedures = read_input(input)
+        procedures = read_recipes(input) if is_recipes else read_input(input)
     elif sentences and template:
         procedures = read_procedures(sentences, template, prompts)
-    tracker = open_trackers(model or [])
+    tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
     with show_progress("Retrieving triples") as triples, show_progress("Tracking") as progress:
         grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
     if probabilities is not None:
@@ -66,9 +85,20 @@ def predict_cli(
         from koala.corpora.leaderboard import fill_template
 
         write_text(output, fill_template(template, {grid.id: grid for grid in grids}))
+    elif is_recipes:
+        from koala.corpora.recipes import write_grids
+
+        write_text(output, write_grids(grids))
     else:
         write_text(output, "".join(grid.to_json() + "\n" for grid in grids))
     tell(f"Wrote {output}.")
+
+
+def read_recipes(path: Path) -> "list[Procedure]":
+    """Read recipes in the corpus's own format; answers, where there are any, are not looked at."""
+    from koala.corpora.recipes import read_examples
+
+    return [example.procedure for example in read_examples(path)]
 
 
 def read_input(path: Path) -> "list[Procedure]":
