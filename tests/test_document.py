@@ -140,8 +140,8 @@ def test_places_may_be_single_nouns_and_known_beforehand():
     (found,) = annotate([procedure], has_phrases=False, known_places=known)
     assert [(c.name, c.number, len(c.mentions)) for c in found.candidates] == [
         ("dough", 0, 1),
-        ("sheet", 2, 1),
         ("fridge", 1, 0),
+        ("sheet", 2, 1),
     ]
 
 

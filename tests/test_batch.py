@@ -1,0 +1,59 @@
+import numpy as np
+
+from koala.batch import Batcher, Item, build_gold, build_items
+from koala.document import Procedure, annotate
+from koala.encoders.pieces import load_tokenizer
+from koala.grid import Row
+
+TEXT = "Mix the flour and milk.\nFry it in the oil."
+
+
+def build(*, has_list: bool, **options):
+    procedure = Procedure.from_text(TEXT, ["wheat flour", "olive oil"])
+    (annotated,) = annotate([procedure], has_parts=True, **options)
+    items = build_items([annotated], [((), ())])
+    return items, Batcher(None, has_list=has_list).build(items)
+
+
+def test_names_stand_in_front_of_the_text():
+    _, batch = build(has_list=True)
+    text = load_tokenizer().decode(batch.pieces[0].tolist(), skip_special_tokens=False)
+    assert text == (
+        "[CLS] wheat flour [SEP] olive oil [SEP] mix the flour and milk. fry it in the oil. [SEP]"
+    )
+    assert len(batch.pieces) == 1
+    flour, oil = batch.name_pieces
+    assert np.flatnonzero(flour).tolist() == [1, 2]
+    assert np.flatnonzero(oil).tolist() == [4, 5]
+    # They are part of no step, and no mention there.
+    assert not batch.step_pieces[0][:, :7].any()
+    assert not batch.entity_pieces[:, :, :7].any()
+    assert batch.entity_pieces[1].any(-1).tolist() == [False, True]
+
+
+def test_without_a_list_there_are_no_names():
+    _, batch = build(has_list=False)
+    assert not batch.name_pieces.any()
+
+
+def test_names_are_no_pieces_of_a_step():
+    items, _ = build(has_list=True)
+    counts = [Batcher(None, has_list=b).count_pieces(items[0].procedure) for b in (True, False)]
+    assert counts[0] == counts[1]
+
+
+def test_known_places_have_their_numbers():
+    items, batch = build(has_list=False, known_places=("oven", "oil"))
+    names = ["?", *(candidate.name for candidate in items[0].procedure.candidates)]
+    numbers = dict(zip(names, batch.candidate_number[0].tolist(), strict=True))
+    assert (numbers["oven"], numbers["oil"], numbers["flour"], numbers["?"]) == (1, 2, 0, 0)
+
+
+def test_gold_tags_say_what_changes_or_what_is_used():
+    items, _ = build(has_list=False)
+    row = Row.from_locations("wheat flour", ["-", "?", "?"])
+    changes = Item(items[0].procedure, 0, gold=row)
+    uses = Item(items[0].procedure, 0, gold=row, uses=(True, True))
+    tags = build_gold([changes, uses]).tags
+    # O_C, C, E, M, D, O_D
+    assert tags.tolist() == [[1, 2], [1, 3]]
