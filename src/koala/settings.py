@@ -109,6 +109,9 @@ class DecoderSettings:
     reads: Literal["mentions", "steps"] = "mentions"
     """What a step gives to the state tracker. Mentions: entity and verbs, nothing where the entity
     is not mentioned (equation 1). Steps: the whole step, too, and always."""
+    step_width: int = 0
+    """What a step says is mixed down to so much before the LSTMs read it, which are then several
+    times as quick; 0: they read it as it is. Only where steps are read and places scored."""
     places: Literal["sequences", "scorer"] = "sequences"
     """A BiLSTM over the steps for every candidate (equation 5), or one for all and a scorer."""
     has_entity_attention: bool = False

@@ -72,6 +72,7 @@ def run(corpus, tmp_path_factory):
             base.decoder,
             tags="uses",
             reads="steps",
+            step_width=16,
             places="scorer",
             crf_start="counts",
             has_legal_crf=True,

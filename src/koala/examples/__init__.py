@@ -9,7 +9,7 @@ def list_examples() -> tuple[str, ...]:
     """Name the bundled grids.
 
     >>> list_examples()
-    ('cave', 'coffee', 'dna')
+    ('cave', 'coffee', 'dna', 'pancakes', 'soup')
     """
     names = (path.name for path in resources.files(__name__).iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))

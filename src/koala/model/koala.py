@@ -68,6 +68,16 @@ class KoalaModel(nn.Module):
             raise KoalaError('encoder.entity = "listed" needs decoder.reads = "steps".')
         input_width = 3 * width + 1 if self.reads_steps else 2 * width
         input_width += width if self.reads_names else 0
+        self.mixer: nn.Module | None = None
+        if decoder.step_width:
+            if not self.reads_steps or decoder.places != "scorer":
+                raise KoalaError(
+                    'decoder.step_width needs decoder.reads = "steps" and places = "scorer".'
+                )
+            self.mixer = nn.Sequential(
+                nn.Linear(input_width, decoder.step_width), nn.ReLU(), nn.Dropout(encoder.dropout)
+            )
+            input_width = decoder.step_width
         self.states = StateTracker(
             input_width=input_width,
             width=decoder.width,
@@ -117,6 +127,8 @@ class KoalaModel(nn.Module):
         knowledge = (step_mask.sum(1), self._encode_triples(arrays), arrays["triple_mask"])
         # (batch, steps, input_width)
         inputs = join_steps(reading) if self.reads_steps else join_mentions(reading)
+        if self.mixer is not None:
+            inputs = self.mixer(inputs)
         tags, state_attention = self.states(inputs, arrays["group"], *knowledge)
         is_scorer = isinstance(self.locations, LocationScorer)
         places, place_attention = self.locations(
