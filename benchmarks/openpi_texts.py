@@ -11,12 +11,12 @@ from pathlib import Path
 _QUESTION = " Now, what happens?"
 
 
-def read_articles(path: Path) -> dict[str, list[str]]:
+def read_articles(path: Path, split: str = "train") -> dict[str, list[str]]:
     """Give the steps of every article: each line repeats all steps up to its own."""
     texts: dict[str, dict[int, str]] = {}
     with tarfile.open(path) as archive:
         for member in archive:
-            if not member.name.endswith("train.jsonl"):
+            if not member.name.endswith(f"{split}.jsonl"):
                 continue
             for line in archive.extractfile(member):
                 value = json.loads(line)

@@ -17,11 +17,11 @@ from pathlib import Path
 from openpi_texts import read_articles
 
 
-def read_protocols(path: Path) -> dict[str, list[str]]:
+def read_protocols(path: Path, split: str = "dev") -> dict[str, list[str]]:
     found = {}
     with tarfile.open(path) as archive:
         for member in sorted(archive.getmembers(), key=lambda each: each.name):
-            if re.fullmatch(r"wlp/dev/.*\.txt", member.name):
+            if re.fullmatch(rf"wlp/{split}/.*\.txt", member.name):
                 text = archive.extractfile(member).read().decode()
                 found[Path(member.name).stem] = [line for line in text.splitlines() if line.strip()]
     return found

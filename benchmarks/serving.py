@@ -27,7 +27,7 @@ from koala.examples import list_examples, read_example
 
 WARM_UP = 48
 DOCUMENTS = [
-    {"id": name, "steps": list(grid.steps), "entities": list(grid.names)}
+    {"id": name, "steps": list(grid.steps), "entities": list(grid.names), "model": "small"}
     for name, grid in ((name, read_example(name)) for name in list_examples())
 ]
 

@@ -15,6 +15,7 @@ from koala.examples import read_example
 from koala.tracker import load
 from koala.web.app import build_app
 from koala.web.server import Server, open_socket, url_of
+from koala.web.trackers import Trackers
 
 HERE = Path(__file__).parent
 
@@ -25,7 +26,7 @@ def main() -> None:
     example = read_example()
     grid = tracker.track(list(example.steps), list(example.names), id=example.id)
     opened = open_socket("127.0.0.1", 0)
-    server = Server(build_app(tracker))
+    server = Server(build_app(Trackers.alone(tracker)))
     thread = Thread(target=server.run, args=([opened],))
     thread.start()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,7 @@ ROOMS = {
     "kept": set(),
     "text": {"errors", "kept"},
     "steps": {"errors", "text"},
+    "recipe": set(),
     "document": {"errors", "text", "steps"},
     "states": {"errors"},
     "grid": {"errors", "files", "document", "states"},
@@ -39,7 +40,7 @@ ROOMS = {
     | {"display", "participants", "prediction", "processes", "runtime"},
     "tracker": CORE
     | {"batch", "explanation", "knowledge", "participants", "prediction", "runtime", "settings"},
-    "runtime": {"errors", "files", "kept", "batch", "decoding", "encoders", "settings"},
+    "runtime": {"errors", "files", "kept", "batch", "decoding", "encoders", "recipe", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},
     "display": {"errors", "document", "states", "grid", "explanation"},

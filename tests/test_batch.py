@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 
-from koala.batch import Batcher, Item, build_gold, build_items
+from koala.batch import STAYS, Batcher, Item, Uses, build_gold, build_items
 from koala.document import Procedure, annotate
 from koala.encoders.pieces import load_tokenizer
 from koala.grid import Row
@@ -51,9 +53,29 @@ def test_known_places_have_their_numbers():
 
 def test_gold_tags_say_what_changes_or_what_is_used():
     items, _ = build(has_list=False)
+    stay = frozenset({STAYS})
     row = Row.from_locations("wheat flour", ["-", "?", "?"])
     changes = Item(items[0].procedure, 0, gold=row)
-    uses = Item(items[0].procedure, 0, gold=row, uses=(True, True))
+    uses = Item(items[0].procedure, 0, gold=row, uses=Uses((True, True), (stay, stay)))
     tags = build_gold([changes, uses]).tags
     # O_C, C, E, M, D, O_D
     assert tags.tolist() == [[1, 2], [1, 3]]
+
+
+def test_gold_places_of_uses():
+    items, _ = build(has_list=False, known_places=("?", "oven"))
+    names = ["?", *(candidate.name for candidate in items[0].procedure.candidates)]
+    out, oven = len(names) - 2, len(names) - 1
+    row = Row.from_locations("wheat flour", ["-", "oven", "oven"])
+
+    def places(*steps, used=(True, True)):
+        gold = build_gold(
+            [replace(items[0], gold=row, uses=Uses(used, tuple(map(frozenset, steps))))]
+        )
+        return gold.places[0].tolist(), gold.may_stay[0].tolist()
+
+    assert places({"oven"}, {STAYS, "oven"}) == ([-1, oven, oven], [False, False, True])
+    assert places({STAYS}, {"?"}) == ([-1, 0, out], [False, True, False])
+    # A place that is no candidate counts only where the ingredient may as well stay.
+    assert places({"wok"}, {STAYS, "wok"}) == ([-1, -1, 0], [False, False, True])
+    assert places({"oven"}, {"oven"}, used=(False, True)) == ([-1, -1, oven], [False] * 3)

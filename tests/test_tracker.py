@@ -107,7 +107,7 @@ def test_a_model_has_a_short_and_a_long_name():
 
 
 def test_unknown_models_are_refused():
-    with pytest.raises(KoalaError, match="Bundled: base, small"):
+    with pytest.raises(KoalaError, match="Bundled: base, recipes, small"):
         koala.load("large")
 
 

@@ -42,6 +42,19 @@ IGNORED = -1
 
 
 @dataclass(frozen=True, slots=True)
+class Uses:
+    """Which steps of a recipe use an ingredient, and what their places may be."""
+
+    steps: tuple[bool, ...]
+    places: tuple[frozenset[str], ...]
+    """Of each step: the names that are right, STAYS and `?` (taken out to somewhere) among them."""
+
+
+STAYS = "="
+"""Stands for the place of a step that has none: what is new is somewhere, the rest stays."""
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """An entity of an annotated procedure and the triples retrieved for it."""
 
@@ -50,15 +63,15 @@ class Item:
     triples: tuple[Triple, ...] = ()
     gold: Row | None = None
     relevance: Relevance | None = None
-    uses: tuple[bool, ...] | None = None
-    """Of a recipe: which steps use the ingredient. Tags then say this, not what changes."""
+    uses: Uses | None = None
+    """Of a recipe: tags and places then say this, not what changes and where the entity is."""
 
     @property
     def tags(self) -> tuple[Tag, ...]:
         """The tags that a network should give."""
         if self.gold is None:
             raise KoalaError(f"Procedure {self.procedure.id} has no gold grid to learn from.")
-        return self.gold.tags if self.uses is None else tags_from_uses(self.uses)
+        return self.gold.tags if self.uses is None else tags_from_uses(self.uses.steps)
 
 
 def build_items(
@@ -150,6 +163,8 @@ class Gold:
     """(batch, steps)"""
     places: Ints
     """(batch, steps + 1): candidate, or IGNORED."""
+    may_stay: Bools
+    """(batch, steps + 1): whether candidate 0 is as right as that one."""
     state_relevance: Bools
     """(batch, steps, triples)"""
     place_relevance: Bools
@@ -249,19 +264,36 @@ def build_gold(items: Sequence[Item]) -> Gold:
     n_triples = _width_of(items)
     tags = np.zeros((len(items), n_steps), dtype=np.int64)
     places = np.full((len(items), n_steps + 1), IGNORED, dtype=np.int64)
+    may_stay = np.zeros(places.shape, dtype=np.bool_)
     relevance = np.zeros((2, len(items), n_steps, n_triples), dtype=np.bool_)
     for row, item in enumerate(items):
         found = item.tags
         tags[row, : len(found)] = [TAGS.index(tag) for tag in found]
-        index = {c.name: number for number, c in enumerate(item.procedure.candidates, 1)}
-        index |= {UNKNOWN: 0, ABSENT: IGNORED}
-        locations = item.gold.locations if item.gold else ()
-        places[row, : len(locations)] = [index.get(place, IGNORED) for place in locations]
+        may_stay[row], places[row] = _find_places(item, n_steps + 1)
         if item.relevance is not None:
             steps, triples = item.relevance.states.shape
             relevance[0, row, :steps, :triples] = item.relevance.states
             relevance[1, row, :steps, :triples] = item.relevance.places
-    return Gold(tags, places, relevance[0], relevance[1])
+    return Gold(tags, places, may_stay, relevance[0], relevance[1])
+
+
+def _find_places(item: Item, n_positions: int) -> tuple[Bools, Ints]:
+    """Give which positions may be candidate 0, and the candidate of each, or IGNORED."""
+    index = {c.name: number for number, c in enumerate(item.procedure.candidates, 1)}
+    places = np.full(n_positions, IGNORED, dtype=np.int64)
+    may_stay = np.zeros(n_positions, dtype=np.bool_)
+    if item.uses is None:
+        index |= {UNKNOWN: 0, ABSENT: IGNORED}
+        locations = item.gold.locations if item.gold else ()
+        places[: len(locations)] = [index.get(place, IGNORED) for place in locations]
+        return may_stay, places
+    for position, names in enumerate(item.uses.places, 1):
+        if item.uses.steps[position - 1]:
+            may_stay[position] = STAYS in names
+            known = [index[name] for name in names - {STAYS} if name in index]
+            default = 0 if may_stay[position] else IGNORED
+            places[position] = known[0] if known else default
+    return may_stay, places
 
 
 _LIST = -1

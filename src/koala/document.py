@@ -163,7 +163,7 @@ def _add_known(
     found: dict[str, list[Span]] = {}
     for i, step in enumerate(steps):
         for index, word in enumerate(step.words):
-            for name in _forms(word) & number.keys():
+            for name in _forms(word) & number.keys() if _is_named(word) else ():
                 found.setdefault(name, []).append(Span(i, index, index + 1))
     others = tuple(c for c in candidates if c.name not in number)
     return others + tuple(Candidate(n, tuple(found.get(n, ())), i) for n, i in number.items())

@@ -23,7 +23,8 @@ class TextSettings:
     places: Literal["phrases", "nouns"] = "phrases"
     """Noun phrases with all their tails, or single nouns."""
     known_places: str = ""
-    """Places that are candidates whether the text names them or not, with spaces between."""
+    """Places that are candidates whether the text names them or not, with spaces between. In
+    recipes `?` may be one: what a step takes out is somewhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+from koala.cli.serve import open_trackers
 from koala.web.server import open_socket
 
 
@@ -18,6 +19,14 @@ def test_who_opens_the_server_to_others_is_warned(koala):
     assert "Warning: others on the network" in done.stderr
     assert "neither bundled nor a folder" in done.stderr
     assert "Warning" not in koala("serve", "--port", 0, "--model", "nothing").stderr
+
+
+def test_the_bundled_models_are_served_or_the_one_that_is_named():
+    both = open_trackers(None, has_knowledge=False)
+    assert both.choices == ("auto", "small", "recipes")
+    assert both.choose("small", "").card.signature == both.signatures["small"]
+    alone = open_trackers("koala-small", has_knowledge=False)
+    assert alone.choices == ("auto", "small")
 
 
 def test_limits_must_make_sense(koala):

@@ -10,6 +10,7 @@ from koala.examples import read_example
 from ..display.anything import RAIN, TRIPLES, explain
 
 TEXT = "# Rain\n\n1. Water rises.\n2. A cloud forms.\n3. It rains.\n"
+RECIPE = "Beat the eggs with sugar.\nPour the batter into a pan.\nBake it in the oven.\n"
 
 
 class FakeTracker:
@@ -33,9 +34,20 @@ def tracker():
 
 
 @pytest.fixture
-def track(tracker, tmp_path, monkeypatch):
+def models():
+    """List the models that were asked for."""
+    return []
+
+
+@pytest.fixture
+def track(tracker, models, tmp_path, monkeypatch):
     """Type `koala track FILE …` in this process, with a tracker that is not real."""
-    monkeypatch.setattr("koala.cli.track.open_tracker", lambda *_, **__: tracker)
+
+    def open_tracker(model, **_):
+        models.append(model)
+        return tracker
+
+    monkeypatch.setattr("koala.cli.track.open_tracker", open_tracker)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*words: str, text: str | None = TEXT):
@@ -115,6 +127,21 @@ def test_other_languages_are_tracked_with_a_warning(track):
     assert "does not look like English" in done.stderr
     assert json.loads(done.stdout) == RAIN.to_dict()
     assert track().stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "model"),
+    [
+        ((), RECIPE, None),
+        (("--model", "auto"), RECIPE, "recipes"),
+        (("--model", "auto"), TEXT, "small"),
+        (("--model", "recipes"), TEXT, "recipes"),
+    ],
+)
+def test_the_model_is_named_or_fits_the_text(track, models, words, text, model):
+    done = track(*words, text=text)
+    assert models == [model]
+    assert done.stderr == (f"Read with {model}.\n" if "auto" in words else "")
 
 
 def test_the_real_tracker(koala):

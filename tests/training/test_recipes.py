@@ -66,7 +66,7 @@ def run(corpus, tmp_path_factory):
     settings = replace(
         base,
         corpus="recipes",
-        text=TextSettings(mentions="parts", places="nouns", known_places="bowl fridge"),
+        text=TextSettings(mentions="parts", places="nouns", known_places="? bowl fridge"),
         encoder=replace(base.encoder, entity="listed"),
         decoder=replace(
             base.decoder,

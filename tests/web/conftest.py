@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from koala.web.app import build_app
 from koala.web.limits import Limits
+from koala.web.trackers import Trackers
 
 from .fake import FakeTracker
 
@@ -25,7 +26,7 @@ def build(tracker):
     opened = []
 
     def build(**limits):
-        app = build_app(tracker, Limits(**limits))
+        app = build_app(Trackers.alone(tracker), Limits(**limits))
         client = TestClient(app, raise_server_exceptions=False)
         opened.append(client.__enter__())
         return opened[-1]

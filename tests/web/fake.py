@@ -15,8 +15,8 @@ SECRET = "/srv/secret/store"
 class FakeTracker:
     """Every entity is created at the first step, and where the last word of each step says."""
 
-    def __init__(self, found=("water", "leaf")):
-        self.card = SimpleNamespace(signature="fake|1")
+    def __init__(self, found=("water", "leaf"), name="fake"):
+        self.card = SimpleNamespace(name=name, signature=f"{name}|1")
         self.found = tuple(found)
         self.calls = []
         self.gate = Event()

@@ -19,10 +19,12 @@ from koala.web.app import build_app
 from koala.web.headers import POLICY
 from koala.web.limits import Limits
 from koala.web.schemas import ErrorValue, Grids, GridValue
+from koala.web.trackers import Trackers
 
 from .fake import SECRET, FakeTracker
 
 TEXT = "Rain fills the sea.\nThe sun lifts water into the air."
+RECIPE = "Beat the eggs with sugar.\nPour the batter into a pan.\nBake it in the oven."
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -112,6 +114,8 @@ def test_words_of_texts_are_not_kept(client):
         ('{"text": "a", "entities": [{"name": "a"}]}', 422, "invalid", "entities.0"),
         ('{"text": "a", "explain": "yes"}', 422, "invalid", "explain"),
         ('{"text": "a", "id": true}', 422, "invalid", "id"),
+        ('{"text": "a", "model": 3}', 422, "invalid", "model"),
+        ('{"text": "a", "model": ""}', 422, "unknown_model", "model"),
         ('{"text": "a", "note": 1e999}', 400, "not_json", None),
         ('[{"text": "a"}, {"text": null}]', 422, "invalid", "1"),
         ('[{"text": "a"}, {"text": "a", "find": 1, "one": 1}]', 422, "invalid", "1.find"),
@@ -139,6 +143,7 @@ NEARLY = st.fixed_dictionaries(
         "steps": st.lists(st.text(), max_size=5) | JSON,
         "entities": st.lists(st.text(max_size=20), max_size=3) | JSON,
         "explain": st.booleans() | JSON,
+        "model": st.sampled_from(["auto", "fake"]) | JSON,
         "content": JSON,
     },
 )
@@ -147,7 +152,9 @@ NEARLY = st.fixed_dictionaries(
 @pytest.fixture(scope="module")
 def always():
     """Give a client for many requests."""
-    with TestClient(build_app(FakeTracker()), raise_server_exceptions=False) as client:
+    with TestClient(
+        build_app(Trackers.alone(FakeTracker())), raise_server_exceptions=False
+    ) as client:
         yield client
 
 
@@ -194,6 +201,52 @@ def test_our_own_mistakes_are_said_without_what_is_inside(client, text):
     assert ask(client, {"text": "Go on.", "entities": ["a"]}).status_code == 200
 
 
+# Several models
+
+
+@pytest.fixture
+def both():
+    """Give a client of a server with two models."""
+    trackers = {name: FakeTracker(name=name) for name in ("small", "recipes")}
+    signatures = {name: tracker.card.signature for name, tracker in trackers.items()}
+    app = build_app(Trackers(signatures, trackers.__getitem__))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_a_recipe_has_a_model_of_its_own(both):
+    documents = [
+        {"text": TEXT},
+        {"text": RECIPE},
+        {"steps": RECIPE.split("\n"), "model": "auto"},
+        {"text": TEXT, "model": "recipes"},
+        {"text": RECIPE, "model": "small"},
+    ]
+    grids = ask(both, documents).json()
+    expected = ["small|1", "recipes|1", "recipes|1", "recipes|1", "small|1"]
+    assert [grid["signature"] for grid in grids] == expected
+    assert "model" not in grids[-1]
+
+
+def test_the_models_are_named(both):
+    health = both.get("/api/health").json()
+    assert health["model"] == "small|1"
+    assert health["models"] == [
+        {"name": "small", "signature": "small|1"},
+        {"name": "recipes", "signature": "recipes|1"},
+    ]
+
+
+def test_models_that_are_not_served_are_refused(both, client):
+    answer = ask(both, [{"text": TEXT}, {"text": TEXT, "model": "/etc"}])
+    error = error_of(answer)
+    assert (answer.status_code, error.code, error.field) == (422, "unknown_model", "1.model")
+    assert error.message == "Model '/etc' is not served. Served: auto, small, recipes."
+    error = error_of(ask(client, {"text": TEXT, "model": "recipes"}))
+    assert (error.code, error.field) == ("unknown_model", "model")
+    assert ask(client, {"text": RECIPE, "model": "fake"}).json()["signature"] == "fake|1"
+
+
 # Limits
 
 
@@ -210,6 +263,7 @@ def test_our_own_mistakes_are_said_without_what_is_inside(client, text):
         ({"text": "a", "entities": ["a"] * 3}, "entities", "entities"),
         ([{"text": "a"}, {"text": "a", "entities": ["a" * 11]}], "name", "1.entities.0"),
         ({"text": "a", "id": "i" * 11}, "name", "id"),
+        ({"text": "a", "model": "m" * 11}, "name", "model"),
     ],
 )
 def test_limits_are_named(build, value, code, field):
@@ -229,7 +283,7 @@ def concurrently(tracker, limits, test):
     """Run a test with an application and a client that can have several requests open."""
 
     async def whole():
-        app = build_app(tracker, Limits(**limits))
+        app = build_app(Trackers.alone(tracker), Limits(**limits))
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             async with asyncio.timeout(60):
@@ -416,6 +470,7 @@ def test_health(client):
         "status": "ok",
         "version": koala.__version__,
         "model": "fake|1",
+        "models": [{"name": "fake", "signature": "fake|1"}],
         "waiting": 0,
         "limits": answer["limits"],
     }

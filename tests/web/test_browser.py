@@ -3,12 +3,14 @@
 import json
 import re
 import shutil
+from contextlib import contextmanager
 from threading import Thread
 
 import pytest
 
 from koala.web.app import build_app
 from koala.web.server import Server, open_socket, url_of
+from koala.web.trackers import Trackers
 
 from .fake import FakeTracker
 
@@ -17,6 +19,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium; Debian has it")
 
 TEXT = "Rain fills the sea.\nThe sun lifts 💧 water into the air."
+RECIPE = "Beat the eggs with sugar.\nPour the batter into a pan.\nBake it in the oven."
 SCRIPT = "<script>window.hit=1</script>"
 IMAGE = "<img/src=x/onerror=window.hit=2>"
 MILLISECONDS = 90_000  # for machines that do much else
@@ -37,16 +40,30 @@ def tracker():
     return FakeTracker()
 
 
-@pytest.fixture(scope="module")
-def url(tracker):
-    """Serve the fake tracker from a thread."""
+@contextmanager
+def serving(trackers):
+    """Serve trackers from a thread."""
     opened = open_socket("127.0.0.1", 0)
-    server = Server(build_app(tracker))
+    server = Server(build_app(trackers))
     thread = Thread(target=server.run, args=([opened],))
     thread.start()
     yield url_of(opened)
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="module")
+def url(tracker):
+    with serving(Trackers.alone(tracker)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def both_url():
+    """Serve two models."""
+    signatures = {"small": "small|1", "recipes": "recipes|1"}
+    with serving(Trackers(signatures, lambda name: FakeTracker(name=name))) as url:
+        yield url
 
 
 @pytest.fixture
@@ -172,6 +189,41 @@ def test_entities_are_found_added_renamed_and_removed(url, open_page, tracker):
     page.get_by_role("button", name="Find entities").click()
     sync_api.expect(page.locator("tbody th")).to_have_text(["sun", "water", "leaf"])
     assert tracker.calls[-1][1:3] == (["sun"], True)
+
+
+def test_a_text_is_read_as_what_it_is_or_as_the_user_says(both_url, open_page):
+    page = open_page(both_url)
+    choice = page.get_by_label("Read as")
+
+    def read_by(model, label):
+        sync_api.expect(choice.locator("option:checked")).to_have_text(label)
+        assert json.loads(save(page, "JSON").path().read_text("utf-8"))["signature"] == f"{model}|1"
+
+    paste(page, RECIPE, "eggs")
+    read_by("recipes", "automatic (recipe)")
+    choice.focus()
+    page.keyboard.type("process")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("1 entity")
+    read_by("small", "process")
+
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_url("**/#input=*")
+    again = open_page(page.url)
+    again.locator("tbody th").wait_for()
+    assert again.get_by_label("Read as").input_value() == "small"
+
+    choice.select_option("auto")
+    sync_api.expect(choice.locator("option:checked")).to_have_text("automatic (recipe)")
+    page.get_by_label("Procedure").fill(TEXT)
+    assert choice.locator("option:checked").inner_text() == "automatic"
+    page.get_by_role("button", name="Track").click()
+    read_by("small", "automatic (process)")
+
+
+def test_where_there_is_one_model_there_is_nothing_to_choose(url, open_page):
+    page = open_page(url)
+    paste(page, RECIPE, "eggs")
+    assert page.get_by_label("Read as").is_hidden()
 
 
 def test_the_grid_is_walked_with_the_keyboard_and_heard(url, open_page):

@@ -8,6 +8,7 @@ import pytest
 from koala.errors import KoalaError
 from koala.web.app import build_app
 from koala.web.limits import Limits
+from koala.web.trackers import Trackers
 
 BODY = json.dumps({"text": "Go there.", "entities": ["a"]}).encode()
 GONE = {"type": "http.disconnect"}
@@ -65,7 +66,7 @@ async def until(condition):
 
 def run(tracker, test, **limits):
     async def whole():
-        app = build_app(tracker, Limits(**limits))
+        app = build_app(Trackers.alone(tracker), Limits(**limits))
         try:
             await test(app)
         finally:

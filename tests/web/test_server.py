@@ -52,6 +52,15 @@ def test_entities_are_found_and_the_same_every_time(served):
     assert "water" in [entity["name"] for entity in grid["entities"]]
 
 
+def test_a_recipe_is_read_by_the_recipes_model(served):
+    steps = ["Beat the eggs with sugar in a bowl.", "Bake in the oven."]
+    value = {"steps": steps, "entities": ["eggs"]}
+    answers = [ask(served.url, "/api/track", {**value, "model": m})[1] for m in ("auto", "small")]
+    models = ask(served.url, "/api/health")[1]["models"]
+    assert [model["name"] for model in models] == ["small", "recipes"]
+    assert [grid["signature"] for grid in answers] == [m["signature"] for m in models][::-1]
+
+
 def test_a_body_that_is_too_large_is_answered_over_a_real_connection(served):
     status, value = ask(served.url, "/api/track", body=b"x" * 3_000_000)
     assert (status, value["error"]["code"]) == (413, "body_too_large")

@@ -1,6 +1,7 @@
 """`koala serve`: the page and the HTTP API."""
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,6 +9,9 @@ from koala.cli.trackers import open_tracker
 from koala.cli.training import tell
 from koala.errors import KoalaError
 from koala.web.limits import Limits
+
+if TYPE_CHECKING:
+    from koala.web.trackers import Trackers
 
 _DEFAULT = Limits()
 EXAMPLE = "Example: koala serve --port 8080"
@@ -18,7 +22,13 @@ def serve_cli(
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8000,
-    model: Annotated[str | None, typer.Option(help="A bundled model's name, or a folder.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Serve this one alone: a bundled model's name, or a folder. "
+            "Default: small, and recipes for recipes."
+        ),
+    ] = None,
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
@@ -40,6 +50,8 @@ def serve_cli(
             f"The server needs {error.name}, which is not installed. "
             "Install it with: pip install koala[web]"
         ) from None
+    from koala.runtime.models import AUTO
+
     limits = Limits(steps=steps, entities=entities, seconds=seconds, waiting=waiting)
     with open_socket(host, port) as opened:
         if not is_local(opened):
@@ -47,9 +59,23 @@ def serve_cli(
                 "Warning: others on the network can reach this server. There are limits but no "
                 "passwords and no encryption: put a proxy before it."
             )
-        tracker = open_tracker(model, has_knowledge=knowledge)
+        trackers = open_trackers(model, has_knowledge=knowledge)
         # The first text loads the tagger and more: better now than while somebody waits.
-        tracker.track("Water boils in the pot.", ["water"], find=True)
-        app = build_app(tracker, limits)
+        text = "Water boils in the pot."
+        trackers.choose(AUTO, text).track(text, ["water"], find=True)
+        app = build_app(trackers, limits)
         tell(f"Serving on {url_of(opened)}, API at {url_of(opened)}/docs. Ctrl-C stops.")
         serve(app, opened)
+
+
+def open_trackers(model: str | None, *, has_knowledge: bool) -> "Trackers":
+    """Open the tracker to serve; if none is named, the bundled ones when a text needs them."""
+    from koala.runtime.files import read_card
+    from koala.runtime.models import DEFAULT, RECIPES, find_model
+    from koala.web.trackers import Trackers
+
+    if model is not None:
+        return Trackers.alone(open_tracker(model, has_knowledge=has_knowledge))
+    names = (DEFAULT, RECIPES)
+    signatures = {name: read_card(find_model(name)).signature for name in names}
+    return Trackers(signatures, partial(open_tracker, has_knowledge=has_knowledge))

@@ -31,13 +31,20 @@ def track_cli(
     ] = False,
     format: Annotated[GridFormat, typer.Option(help="What to write.")] = GridFormat.TABLE,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
-    model: Annotated[str | None, typer.Option(help="A bundled model's name, or a folder.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A bundled model's name, or a folder; auto: recipes if the text is a recipe, "
+            "else small. Default: small."
+        ),
+    ] = None,
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
 ) -> None:
     """Track entities through a text: one step a line, or one a sentence if it is one line."""
     from koala.errors import KoalaError
+    from koala.runtime.models import AUTO, choose_model
     from koala.text import is_english
 
     if explain and format not in _TELLS_REASONS:
@@ -46,6 +53,9 @@ def track_cli(
     text, id = _read(file)
     if not is_english(text):
         typer.echo("Warning: this does not look like English; koala reads English only.", err=True)
+    if model == AUTO:
+        model = choose_model(text)
+        typer.echo(f"Read with {model}.", err=True)
     tracker = open_tracker(model, has_knowledge=knowledge)
     track = tracker.explain if explain else tracker.track
     shown = track(text, entity or None, find=find, id=id)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from koala.decoding.joint import decode_life
 from koala.decoding.output import Floats, Output, average_outputs
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
-from koala.decoding.together import decode_together
+from koala.decoding.together import decode_together, find_locations
 from koala.grid import Row
 from koala.states import ABSENT, UNKNOWN, Tag
 
@@ -91,8 +91,7 @@ def find_confidences(
     """Give the probability of each cell of a decoded row: of what happens and, where the entity is
     created or moves, of the place it comes to.
     """
-    places = _softmax(output.place_scores(index))
-    tags = _find_tags(output, index, places)
+    tags, places = _find_both(output, index, names)
     found = []
     for step, (tag, cell) in enumerate(zip(row.tags, row.steps, strict=True)):
         probability = tags[step, TAGS.index(tag)]
@@ -104,25 +103,21 @@ def find_confidences(
 
 def find_probabilities(output: Output, index: int, names: tuple[str, ...]) -> Probabilities:
     """Give the probability of every tag and every place of one entity."""
-    places = _softmax(output.place_scores(index))
-    tags = _find_tags(output, index, places)
+    tags, places = _find_both(output, index, names)
     return Probabilities(
         tags=[{tag.value: float(p) for tag, p in zip(TAGS, row, strict=True)} for row in tags],
-        places=[{name: float(p) for name, p in zip(names, row, strict=True)} for row in places],
+        # A name that stands twice has its first place's probability.
+        places=[{name: float(row[names.index(name)]) for name in names} for row in places],
     )
 
 
-def _find_tags(output: Output, index: int, places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give how probable each tag is: (steps, tags).
-
-    What is used and is where it was, has not moved.
-    """
-    tags = np.exp(find_tag_marginals(output, index))
+def _find_both(
+    output: Output, index: int, names: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give how probable tags are (steps, tags), and places (steps + 1, candidates)."""
     if output.has_uses:
-        stays = (places[:-1] * places[1:]).sum(-1) * tags[:, TAGS.index(Tag.M)]
-        tags[:, TAGS.index(Tag.M)] -= stays
-        tags[:, TAGS.index(Tag.E)] += stays
-    return tags
+        return find_locations(output, index, names)
+    return np.exp(find_tag_marginals(output, index)), _softmax(output.place_scores(index))
 
 
 def _softmax(scores: Floats) -> NDArray[np.float64]:

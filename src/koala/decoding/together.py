@@ -1,8 +1,9 @@
 """All ingredients of a recipe together.
 
-A step has one place, and what it uses is there afterwards. Where it has none, what it uses for the
-first time is somewhere (`?`), and all else stays; or all that it uses is taken out to somewhere.
-docs/recipes.md says how this was found in the annotations.
+A step has one place at most, and what it uses is there afterwards. Where it has none, what it uses
+for the first time is somewhere (`?`), and all else stays. docs/recipes.md says how this was found
+in the annotations. The scores of a place are here those of the place of a *step*, for what it uses;
+candidate 0 stands for none.
 """
 
 from collections.abc import Sequence
@@ -11,22 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding.output import Output
-from koala.decoding.tags import decode_tags
-from koala.states import Tag
+from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
+from koala.states import UNKNOWN, Tag
 
 Scores = NDArray[np.float64]
 
 SOMEWHERE = 0
-"""The candidate that stands for `?`."""
+"""The candidate that stands for `?` in a row."""
 NOWHERE = -1
 """What stands in the place of a candidate where the ingredient is not there yet."""
+
+_C, _E, _M = (TAGS.index(tag) for tag in (Tag.C, Tag.E, Tag.M))
 
 
 def decode_together(output: Output, indices: Sequence[int]) -> list[tuple[int, ...]]:
     """Decode all ingredients of a recipe: the candidate at each position, −1 before its first use.
 
-    Which steps use an ingredient is decoded for each alone. The place of a step is then the one
-    that is the most probable for all it uses; step by step, for what stays depends on where it was.
+    Which steps use an ingredient is decoded for each alone; the place of a step is the one that is
+    the most probable for all it uses.
     """
     uses = [[tag in (Tag.C, Tag.M) for tag in decode_tags(output, index)] for index in indices]
     # (ingredients, positions, candidates)
@@ -36,18 +39,39 @@ def decode_together(output: Output, indices: Sequence[int]) -> list[tuple[int, .
     for step, is_used in enumerate(np.array(uses).T):
         now = now.copy()
         if is_used.any():
-            now[is_used] = _choose(places[is_used, step + 1], now[is_used])
+            place = int(places[is_used, step + 1].sum(0).argmax())
+            stays = np.where(now == NOWHERE, SOMEWHERE, now)
+            now = np.where(is_used, place or stays, now)
         rows.append(now)
     return [tuple(int(place) for place in row) for row in np.stack(rows, axis=1)]
 
 
-def _choose(scores: Scores, before: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Choose where the used ingredients are after a step: scores (ingredients, candidates)."""
-    stays = np.where(before == NOWHERE, SOMEWHERE, before)
-    stay_score = scores[np.arange(len(scores)), stays].sum()
-    together = scores.sum(0)
-    best = int(together.argmax())
-    return stays if stay_score >= together[best] else np.full_like(before, best)
+def find_locations(output: Output, index: int, names: Sequence[str]) -> tuple[Scores, Scores]:
+    """Give how probable tags and places are that say what changes and where an ingredient is.
+
+    Tags (steps, tags): what is used and stays has not moved. Places (steps + 1, candidates): where
+    it is after each step if it is there at all; all that is somewhere counts as candidate 0.
+    """
+    used = np.exp(find_tag_marginals(output, index))
+    step_places = np.exp(_log_softmax(output.place_scores(index)))
+    is_somewhere = np.array([name == UNKNOWN for name in names])
+    where = np.zeros_like(step_places)
+    where[0, SOMEWHERE] = 1.0
+    tags = used.copy()
+    for step, now in enumerate(used):
+        none, place = step_places[step + 1, SOMEWHERE], step_places[step + 1]
+        # Where a step that has a place leads to
+        named = np.where(is_somewhere, 0.0, place)
+        named[SOMEWHERE] = place[is_somewhere].sum() - none
+        stays = now[_M] * (none + named @ where[step])
+        tags[step, _M] -= stays
+        tags[step, _E] += stays
+        exists = now[_C] + now[_M] + now[_E]
+        # What is new is somewhere where the step has no place; what is not, stays.
+        total = (now[_C] + now[_M]) * named + now[_C] * none * where[0]
+        total += (now[_M] * none + now[_E]) * where[step]
+        where[step + 1] = total / exists if exists > 0 else where[0]
+    return tags, where
 
 
 def _log_softmax(scores: NDArray[np.float32]) -> Scores:

@@ -3,15 +3,26 @@
 from pathlib import Path
 
 from koala.errors import KoalaError
+from koala.recipe import is_recipe
 from koala.runtime.files import CARD
 
-DEFAULT = "small"
+DEFAULT, RECIPES = "small", "recipes"
+"""The bundled networks that are chosen where none is named: for any text, and for recipes."""
+
+AUTO = "auto"
+"""In place of a name: the one of them that fits the text."""
+
 _BUNDLED = Path(__file__).parent.parent / "models"
 
 
 def list_models() -> dict[str, Path]:
     """Give the folders of all bundled networks by name."""
     return {path.parent.name: path.parent for path in sorted(_BUNDLED.glob(f"*/{CARD}"))}
+
+
+def choose_model(text: str) -> str:
+    """Name the bundled network that fits a text."""
+    return RECIPES if is_recipe(text) else DEFAULT
 
 
 def find_model(name: str | Path = DEFAULT) -> Path:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.batch import TAGS, Item
+from koala.batch import IGNORED, TAGS, Item, build_gold
 from koala.decoding import Output
 from koala.decoding.tags import find_tag_marginals
 from koala.grid import Grid
-from koala.prediction import Scored, Scorer, name_places, score_items
-from koala.states import ABSENT
+from koala.prediction import Scored, Scorer, score_items
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
 _BINS = 10
@@ -57,13 +56,12 @@ def _tag_nll(item: Item, output: Output, index: int, temperature: float) -> NDAr
 def _place_nll(item: Item, output: Output, index: int, temperature: float) -> NDArray[np.float64]:
     scores = output.place_scores(index).astype(np.float64) / temperature
     log_probabilities = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
-    names = name_places(item)
-    pairs = [
-        (position, names.index(place))
-        for position, place in enumerate(item.gold.locations if item.gold else ())
-        if place != ABSENT and place in names
-    ]
-    return np.array([-log_probabilities[pair] for pair in pairs])
+    gold = build_gold([item])
+    places, may_stay = gold.places[0], gold.may_stay[0]
+    positions = np.flatnonzero(places != IGNORED)
+    chosen = log_probabilities[positions, places[positions]]
+    either = np.logaddexp(chosen, log_probabilities[positions, 0])
+    return np.asarray(-np.where(may_stay[positions] & (places[positions] > 0), either, chosen))
 
 
 def measure_calibration(grids: Sequence[Grid], gold: dict[str, Grid]) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from koala.batch import Item, build_items
+from koala.batch import STAYS, Item, Uses, build_items
 from koala.corpora import Corpus, Example
 from koala.document import Candidate, Procedure
 from koala.errors import KoalaError
@@ -74,16 +74,45 @@ def _add_gold(
     )
 
 
-def _find_uses(example: Example, *, has_uses: bool) -> Sequence[tuple[bool, ...] | None]:
-    """Give which steps use each entity, where tags are to say so."""
+def _find_uses(example: Example, *, has_uses: bool) -> Sequence[Uses | None]:
+    """Give which steps use each entity and where they lead, where a network is to say so."""
     if not has_uses:
         return [None] * len(example.procedure.entities)
-    if example.takes_part is None:
+    if example.takes_part is None or example.gold is None:
         raise KoalaError(
             f"Procedure {example.procedure.id}: nothing says which steps use an entity. "
             'Recipes do ("exist"); for other texts set decoder.tags to "changes".'
         )
-    return example.takes_part
+    rows = [row.locations for row in example.gold.rows]
+    places = tuple(
+        find_step_places(
+            [
+                (row[step], row[step + 1])
+                for row, used in zip(rows, example.takes_part, strict=True)
+                if used[step]
+            ]
+        )
+        for step in range(len(example.gold.steps))
+    )
+    return [Uses(used, places) for used in example.takes_part]
+
+
+def find_step_places(used: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """Find what the place of a step of a recipe may be, from where all it uses was and is.
+
+    One place for all; or somewhere (`?`), where something was taken out; else none, and where all
+    that is used stays in one place, that may as well be the step's.
+    """
+    came_to = {after for before, after in used if after != before}
+    named = came_to - {UNKNOWN}
+    if named:
+        return frozenset(named)
+    if any(before not in (ABSENT, UNKNOWN) and after == UNKNOWN for before, after in used):
+        return frozenset({UNKNOWN})
+    places = {after for _, after in used}
+    if came_to or len(places) != 1 or places == {UNKNOWN}:
+        return frozenset({STAYS})
+    return frozenset({STAYS, *places})
 
 
 def _label(gold: Row, item: Item, verbs: VerbSets) -> Relevance | None:

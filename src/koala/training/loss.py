@@ -35,7 +35,7 @@ def compute_losses(output: TensorOutput, gold: Gold, crf: CRF, settings: LossSet
     """Compare a network's output with gold."""
     device = output.tags.device
     state = state_loss(output, torch.from_numpy(gold.tags).to(device), crf)
-    location = location_loss(output, torch.from_numpy(gold.places).to(device), settings)
+    location = location_loss(output, gold, settings)
     attention = attention_loss(output, gold, settings)
     return _add_up(state, location, attention, settings)
 
@@ -72,14 +72,21 @@ def state_loss(output: TensorOutput, tags: Tensor, crf: CRF) -> Tensor:
     return -(log_likelihood / output.step_mask.sum(1)).mean()
 
 
-def location_loss(output: TensorOutput, places: Tensor, settings: LossSettings) -> Tensor:
-    """L_loc: −log P of the gold place, averaged over the positions where there is one (eq. 8)."""
+def location_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> Tensor:
+    """L_loc: −log P of the gold place, averaged over the positions where there is one (eq. 8).
+
+    Where an ingredient of a recipe may as well stay, −log of the sum of both.
+    """
+    places = torch.from_numpy(gold.places).to(output.places.device)
+    may_stay = torch.from_numpy(gold.may_stay).to(output.places.device)
     # (batch, steps + 1, candidates)
     log_probabilities = output.places.log_softmax(-1)
     counts = places != IGNORED
     if not settings.has_initial_location:
         counts[:, 0] = False
     chosen = log_probabilities.gather(2, places.clamp(min=0).unsqueeze(2)).squeeze(2)
+    either = torch.logaddexp(chosen, log_probabilities[:, :, 0])
+    chosen = torch.where(may_stay & (places > 0), either, chosen)
     return -_mean_where(chosen, counts)
 
 

@@ -14,7 +14,6 @@ from koala import __version__
 from koala.display import convert
 from koala.errors import KoalaError
 from koala.examples import list_examples, read_example
-from koala.tracker import Tracker
 from koala.web.errors import RequestError, build_answer, find_problem
 from koala.web.export import TYPES, ExportFormat, read_shown
 from koala.web.guard import Guard
@@ -28,8 +27,10 @@ from koala.web.schemas import (
     Grids,
     GridValue,
     Health,
+    ModelValue,
 )
 from koala.web.service import check_documents, track_documents
+from koala.web.trackers import Trackers
 from koala.web.worker import IsWanted, LineFullError, StoppedError, TooSlowError, Worker
 
 T = TypeVar("T")
@@ -39,8 +40,8 @@ _DESCRIPTION = (
 )
 
 
-def build_app(tracker: Tracker, limits: Limits | None = None) -> FastAPI:
-    """Build the application around a tracker, which from now on one thread alone uses."""
+def build_app(trackers: Trackers, limits: Limits | None = None) -> FastAPI:
+    """Build the application around trackers, which from now on one thread alone uses."""
     limits = limits or Limits()
     tracking = Worker(limits.waiting, name="tracker")
     drawing = Worker(limits.waiting, name="drawing")
@@ -63,8 +64,8 @@ def build_app(tracker: Tracker, limits: Limits | None = None) -> FastAPI:
     app.add_middleware(Guard, limits=limits)
     _add_errors(app)
     _add_pages(app)
-    _add_information(app, tracker, tracking, limits)
-    _add_tracking(app, tracker, tracking, limits)
+    _add_information(app, trackers, tracking, limits)
+    _add_tracking(app, trackers, tracking, limits)
     _add_export(app, drawing, limits)
     return app
 
@@ -116,14 +117,20 @@ def _add_pages(app: FastAPI) -> None:
         return Response(content, media_type=kind)
 
 
-def _add_information(app: FastAPI, tracker: Tracker, worker: Worker, limits: Limits) -> None:
+def _add_information(app: FastAPI, trackers: Trackers, worker: Worker, limits: Limits) -> None:
+    models = [
+        ModelValue(name=name, signature=signature)
+        for name, signature in trackers.signatures.items()
+    ]
+
     @app.get("/api/health", response_description="It is up.")
     async def health() -> Health:
         """Tell that the server is up, what it runs and what it allows."""
         return Health(
             status="ok",
             version=__version__,
-            model=tracker.card.signature,
+            model=models[0].signature,
+            models=models,
             waiting=worker.waiting,
             limits=asdict(limits),
         )
@@ -141,7 +148,7 @@ def _build_example(name: str) -> ExampleValue:
     )
 
 
-def _add_tracking(app: FastAPI, tracker: Tracker, worker: Worker, limits: Limits) -> None:
+def _add_tracking(app: FastAPI, trackers: Trackers, worker: Worker, limits: Limits) -> None:
     @app.post(
         "/api/track",
         response_class=Response,
@@ -154,10 +161,10 @@ def _add_tracking(app: FastAPI, tracker: Tracker, worker: Worker, limits: Limits
         """Track one procedure, or a list of them; the answer is one grid, or a list."""
         in_list = isinstance(documents, list)
         wanted = documents if isinstance(documents, list) else [documents]
-        check_documents(wanted, limits, in_list=in_list)
+        check_documents(wanted, limits, trackers.choices, in_list=in_list)
 
         def work(is_wanted: IsWanted) -> bytes:
-            return track_documents(tracker, wanted, limits, is_wanted, in_list=in_list)
+            return track_documents(trackers, wanted, limits, is_wanted, in_list=in_list)
 
         answer = await _do(worker, work, request, limits)
         return Response(answer, media_type="application/json")

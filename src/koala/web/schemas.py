@@ -57,6 +57,11 @@ class Document(BaseModel):
         None,
         description="What to track, aliases with `;`. Without them those worth it are found.",
     )
+    model: str = Field(
+        "auto",
+        description="Which of the models that `/api/health` names is to read it; `auto`: the one "
+        "that fits the text. The `signature` of the grid says which did.",
+    )
     find: bool = Field(False, description="Also find entities beside those that are named.")
     explain: bool = Field(False, description="Give a reason for every cell.")
 
@@ -151,12 +156,22 @@ class ExampleValue(BaseModel):
     entities: list[str]
 
 
+class ModelValue(BaseModel):
+    """A model that can be asked for."""
+
+    name: str
+    signature: str = Field(description="What stands in every grid that it makes.")
+
+
 class Health(BaseModel):
     """How the server is."""
 
     status: Literal["ok"]
     version: str
-    model: str = Field(description="The signature that stands in every grid.")
+    model: str = Field(description="The signature of the first model.")
+    models: list[ModelValue] = Field(
+        description="All of them; the first reads what no other one fits."
+    )
     waiting: int = Field(description="Requests in line.")
     limits: dict[str, int | float]
 

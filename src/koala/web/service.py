@@ -7,10 +7,10 @@ from typing import Any
 from koala.errors import FileError, KoalaError
 from koala.steps import split_steps
 from koala.text import is_english
-from koala.tracker import Tracker
 from koala.web.errors import RequestError
 from koala.web.limits import Limits
 from koala.web.schemas import Document
+from koala.web.trackers import Trackers
 from koala.web.worker import IsWanted
 
 
@@ -18,8 +18,10 @@ class UnwantedError(Exception):
     """Nobody waits for the answer any more."""
 
 
-def check_documents(documents: Sequence[Document], limits: Limits, *, in_list: bool) -> None:
-    """Refuse what can be seen to be too much before a text is read."""
+def check_documents(
+    documents: Sequence[Document], limits: Limits, choices: Sequence[str], *, in_list: bool
+) -> None:
+    """Refuse what can be seen to be too much, or not to be here, before a text is read."""
     _check(len(documents), limits.documents, "documents", "procedures", None)
     for number, document in enumerate(documents):
         place = f"{number}." if in_list else ""
@@ -34,8 +36,12 @@ def check_documents(documents: Sequence[Document], limits: Limits, *, in_list: b
         entities = document.entities or ()
         _check(len(entities), limits.entities, "entities", "entities", f"{place}entities")
         names = [(f"{place}entities.{index}", name) for index, name in enumerate(entities)]
-        for where, name in [(f"{place}id", document.id or ""), *names]:
+        named = [(f"{place}id", document.id or ""), (f"{place}model", document.model)]
+        for where, name in [*named, *names]:
             _check(len(name), limits.name_characters, "name", "characters of a name", where)
+        if document.model not in choices:
+            message = f"Model {document.model!r} is not served. Served: {', '.join(choices)}."
+            raise RequestError(422, "unknown_model", message, field=f"{place}model")
 
 
 def _check(number: int, most: int, code: str, what: str, field: str | None) -> None:
@@ -49,7 +55,7 @@ def _check_step(step: str, limits: Limits, field: str) -> None:
 
 
 def track_documents(
-    tracker: Tracker,
+    trackers: Trackers,
     documents: Sequence[Document],
     limits: Limits,
     is_wanted: IsWanted,
@@ -65,7 +71,7 @@ def track_documents(
         try:
             if document.text is not None:
                 _check_text(document.text, limits, f"{place}text")
-            answers.append(_track(tracker, document, id=str(number + 1)))
+            answers.append(_track(trackers, document, id=str(number + 1)))
         except FileError:
             # Files are the server's own: where they lie is nobody's business.
             raise
@@ -81,7 +87,8 @@ def _check_text(text: str, limits: Limits, field: str) -> None:
         _check_step(step.text, limits, field)
 
 
-def _track(tracker: Tracker, document: Document, *, id: str) -> dict[str, Any]:
+def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]:
+    tracker = trackers.choose(document.model, document.content)
     run = tracker.explain if document.explain else tracker.track
     grid = run(document.content, document.entities, find=document.find, id=document.id or id)
     value = grid.to_dict()

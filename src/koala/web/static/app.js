@@ -6,6 +6,7 @@ import { find, make } from "./dom.js";
 import { readDrawing } from "./graph.js";
 import { GridTable } from "./grid.js";
 import { readLink, writeLink } from "./link.js";
+import { Reading } from "./reading.js";
 import { drawReason } from "./reason.js";
 
 const FORMATS = {
@@ -20,9 +21,11 @@ const FORMATS = {
 
 const text = find("text");
 const state = { id: null, grid: null, request: null, limit: 0 };
-const chips = new Chips(find("chips"), find("new-entity"), () => {
+const rerun = () => {
   if (state.request) run(); // there is a result, or one is on its way
-});
+};
+const chips = new Chips(find("chips"), find("new-entity"), rerun);
+const reading = new Reading(find("model"), find("reading"), rerun);
 const table = new GridTable(find("grid"), (row, step) => {
   drawReason(find("reason"), state.grid, row, step);
   for (const [number, item] of [...find("steps").children].entries()) {
@@ -62,7 +65,7 @@ function run({ seeks = false } = {}) {
     state.request?.abort();
     const request = new AbortController();
     state.request = request;
-    const input = { text: text.value, ...(state.id ? { id: state.id } : {}) };
+    const input = { text: text.value, model: reading.model, ...(state.id ? { id: state.id } : {}) };
     if (chips.areOwn) input.entities = chips.names;
     if (chips.areOwn && seeks) input.find = true;
     say("Tracking …");
@@ -80,6 +83,7 @@ function run({ seeks = false } = {}) {
 
 function show(grid, { areOwn }) {
   state.grid = grid;
+  reading.show(grid);
   chips.set(grid.entities.map((entity) => entity.name), { areOwn });
   find("steps").replaceChildren(...grid.steps.map((step) => make("li", {}, step)));
   find("result").hidden = false;
@@ -124,7 +128,8 @@ function save(format) {
 function copyLink() {
   return attempt(async () => {
     const entities = chips.areOwn ? chips.names : null;
-    history.replaceState(null, "", writeLink({ id: state.id ?? undefined, text: text.value, entities }));
+    const input = { id: state.id ?? undefined, text: text.value, entities, model: reading.model };
+    history.replaceState(null, "", writeLink(input));
     try {
       await navigator.clipboard.writeText(location.href);
       say("The link is copied. It holds the text itself; nothing was sent.");
@@ -134,8 +139,9 @@ function copyLink() {
   });
 }
 
-function fill({ id, text: content, entities }) {
+function fill({ id, text: content, entities, model }) {
   state.id = id || null;
+  reading.model = model;
   text.value = content;
   chips.set(entities ?? [], { areOwn: Boolean(entities?.length) });
   return run();
@@ -157,14 +163,17 @@ async function drawExamples() {
 }
 
 async function drawAbout() {
-  const { version, model, limits } = await getHealth();
+  const { version, models, limits } = await getHealth();
   state.limit = limits.body;
-  find("about").textContent = `koala ${version}, model ${model}.`;
+  reading.offer(models);
+  const signatures = models.map(({ signature }) => signature).join(", ");
+  find("about").textContent = `koala ${version}, model${models.length > 1 ? "s" : ""} ${signatures}.`;
 }
 
 text.addEventListener("input", () => {
   state.id = null; // no longer the example
   if (location.hash) history.replaceState(null, "", location.pathname); // nor what the link says
+  reading.forget();
   // Entities that were found in the old text are not those of the new one.
   if (!chips.areOwn) chips.set([], { areOwn: false });
 });
@@ -181,5 +190,5 @@ find("exports").append(
 );
 window.addEventListener("hashchange", restore);
 attempt(drawExamples);
-attempt(drawAbout);
-restore();
+// A link may name a model: first those that are here.
+attempt(drawAbout).then(restore);

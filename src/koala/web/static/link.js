@@ -21,10 +21,11 @@ export function readLink(hash) {
     const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
     const input = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     const names = input.entities ?? null;
-    const isFine = typeof input.text === "string" && typeof (input.id ?? "") === "string";
+    const { id, text, model } = input;
+    const isFine = [id ?? "", text, model ?? ""].every((value) => typeof value === "string");
     const areNames = names === null || (Array.isArray(names) && names.every((n) => typeof n === "string"));
     if (!isFine || !areNames) throw new Error();
-    return { id: input.id, text: input.text, entities: names };
+    return { id, text, model, entities: names };
   } catch {
     throw new Error("The link is broken: no input can be read from it.");
   }

@@ -1,0 +1,118 @@
+"""Whether a text is a recipe: it speaks of food and the kitchen, and it gives orders.
+
+Two shares of a text, each with a least value that was chosen on the training texts: of its words,
+those of the kitchen; of its sentences, those that begin with an order. Explanations of how bread is
+made give no orders; protocols and instructions give orders, but speak of other things.
+"""
+
+import re
+
+_LEAST_KITCHEN, _LEAST_ORDERS = 0.1, 0.15
+"""In the middle of where `benchmarks/recipe_texts.py --tune` finds the fewest errors on train."""
+
+_ORDERS, _BEFORE_ORDERS, _OF_RECIPES, _OF_OTHERS = (
+    frozenset(words.split())
+    for words in (
+        # Verbs that a step of a recipe begins with.
+        "add allow arrange bake baste beat blanch blend boil bring broil brown brush chill chop "
+        "coat combine cook cool core cover cream crumble crush cube cut deglaze dice dip "
+        "discard dissolve divide dot drain dredge drizzle drop dry dust fill flatten fold form "
+        "freeze fry garnish glaze grate grease grill grind heat keep knead ladle layer leave "
+        "let line make marinate mash measure melt microwave mince mix peel pick place poach "
+        "pour preheat prepare press puree put reduce refrigerate remove reserve return rinse "
+        "roast roll rub saute sauté scoop score scrape sear season separate serve set shake "
+        "shape shred sift simmer skim slice soak soften spoon spray spread sprinkle squeeze "
+        "stand steam stir store strain stuff sweeten take taste thicken toast top toss transfer "
+        "trim turn use warm wash whip whisk wrap",
+        # What may stand before them.
+        "afterwards also and carefully finally first gently gradually immediately just lightly "
+        "meanwhile next now quickly second slowly step then third thoroughly",
+        # Food, then what a kitchen has, then what is done there and how it looks.
+        "almond apple applesauce apricot artichoke asparagus avocado bacon banana basil batter "
+        "bean beef beet berry biscuit blueberry bran bread breadcrumb broccoli broth brownie "
+        "bun butter buttermilk cabbage cake candy caper caramel caraway cardamom carob carrot "
+        "cashew cauliflower cayenne celeriac celery cereal cheddar cheese cheesecake cherry "
+        "chicken chickpea chile chili chilli chive chocolate chutney cider cilantro cinnamon "
+        "clam clove cocktail cocoa coconut cookie coriander cornmeal cornstarch couscous crab "
+        "cracker cranberry cream crouton crumb crust cucumber cumin curry custard dessert dill "
+        "dough dressing dumpling egg eggplant fennel feta filling flavor flavour flour frosting "
+        "garlic gelatin ginger granola gravy ham hamburger herb honey icing jalapeno jam jelly "
+        "juice ketchup lamb lasagna lemon lemonade lentil lettuce lime liqueur lobster macaroni "
+        "mango margarine marinade marmalade marshmallow mayonnaise meat meatball meringue milk "
+        "milkshake mint molasses mozzarella muffin mushroom mussel mustard noodle nutmeg oat "
+        "oatmeal olive omelet omelette onion orange oregano oyster pancake paprika parmesan "
+        "parsley pasta pastry peach peanut pear pecan pepper peppercorn pesto pickle pie "
+        "pimento pineapple pizza popcorn pork potato poultry prawn prune pudding pumpkin quiche "
+        "quinoa radish raisin raspberry relish rhubarb rib rice ricotta rosemary rum saffron "
+        "sage salad salmon salsa salt sandwich sauce sausage scallion scallop seasoning sesame "
+        "shallot sherbet sherry shortening shrimp smoothie soup soy spaghetti spice spinach "
+        "squash steak stew strawberry stuffing sugar syrup taco tamarind tarragon thyme tofu "
+        "tomato topping tortilla tuna turkey turmeric turnip vanilla veal vegetable vinegar "
+        "vodka walnut wine worcestershire yoghurt yogurt yolk zest zucchini "
+        "blender bowl broiler casserole colander cooker cup dash dish fork fridge griddle "
+        "ingredient kettle ladle loaf microwave mixer ounce oven oz pan pinch platter pot quart "
+        "ramekin recipe refrigerator saucepan serving sieve skewer skillet spatula spoon stove "
+        "tablespoon tbsp teaspoon toothpick tsp wok "
+        "bake baked baking baste beat beaten blanch blend boil boiling braise broil brown "
+        "browned bubbly buttered chop chopped cook cooked cooking creamy crisp crispy crumble "
+        "deglaze dice diced drain dredge drizzle fluffy fried fry frying garnish glaze golden "
+        "grate grated grease greased grill knead lukewarm marinate mash melt melted mince "
+        "minced nonstick peel peeled poach preheat preheated puree roast roasted saute sauteed "
+        "sauté season serve shred shredded sift simmer simmering slice sliced soften softened "
+        "sprinkle steam stir stirring strain taste tender thickened toast toasted toss "
+        "uncovered ungreased whip whipped whisk",
+        # Laboratories, cleaning and gardens have pots, salt and vinegar, too: each takes one back.
+        "agar alcohol bacteria buffer carpet centrifuge clean cleaner cleaning compost "
+        "detergent dishwasher dna fertilizer garden grow incubate incubation laundry membrane "
+        "pcr pipet pipette plant primer reagent sample soap soil solution sponge stain sterile "
+        "supernatant tube",
+    )
+)
+
+_SENTENCE_END = re.compile(r"[\n.;:!?]+|-lrb-|-rrb-")
+_WORD = re.compile(r"[^\W\d_]+")
+_STARTS_WITH_AMOUNT = re.compile(r"[^\w¼½¾⅓⅔⅛]*[\d¼½¾⅓⅔⅛]")
+
+
+def is_recipe(text: str) -> bool:
+    """Tell whether a text tells how to cook something.
+
+    >>> is_recipe("Preheat the oven. Beat the eggs with sugar. Pour into a pan and bake.")
+    True
+    >>> is_recipe("The baker mixes flour with water. The dough rises. It is baked in the oven.")
+    False
+    """
+    text = text.lower()
+    return measure_kitchen(text) >= _LEAST_KITCHEN and measure_orders(text) >= _LEAST_ORDERS
+
+
+def measure_kitchen(text: str) -> float:
+    """Give the share of a lower-case text's words that are of the kitchen, less those of others."""
+    words = _WORD.findall(text)
+    n_kitchen = sum(_is_one_of(word, _OF_RECIPES) for word in words)
+    n_others = sum(_is_one_of(word, _OF_OTHERS) for word in words)
+    return (n_kitchen - n_others) / max(1, len(words))
+
+
+def measure_orders(text: str) -> float:
+    """Give the share of a lower-case text's sentences that begin with an order.
+
+    What begins with an amount (`2 cups flour`) is an ingredient, no sentence.
+    """
+    n_orders = n_sentences = 0
+    for sentence in _SENTENCE_END.split(text):
+        words = [word for word in _WORD.findall(sentence) if word not in _BEFORE_ORDERS]
+        is_order = bool(words) and words[0] in _ORDERS
+        n_orders += is_order
+        n_sentences += is_order or (len(words) > 1 and not _STARTS_WITH_AMOUNT.match(sentence))
+    return n_orders / max(1, n_sentences)
+
+
+def _is_one_of(word: str, known: frozenset[str]) -> bool:
+    """Look a word up, or what it may be the plural of."""
+    return (
+        word in known
+        or (word.endswith("s") and word[:-1] in known)
+        or (word.endswith("es") and word[:-2] in known)
+        or (word.endswith("ies") and f"{word[:-3]}y" in known)
+    )
