@@ -184,6 +184,11 @@ class Settings:
     loss: LossSettings = field(default_factory=LossSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
 
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether an entity may never appear: recipes list ingredients that no step uses."""
+        return self.corpus == "recipes"
+
     def to_toml(self) -> str:
         """Write all settings as TOML."""
         return write_toml(asdict(self))

@@ -39,6 +39,7 @@ def build_output(uses, places, names=NAMES, *, sure: float = 20.0) -> Output:
         n_steps=np.full(n, n_steps),
         n_candidates=np.full(n, len(names)),
         has_uses=True,
+        may_be_absent=True,
     )
 
 

@@ -12,12 +12,10 @@ from koala.cli.trackers import open_trackers
 from koala.cli.training import tell
 from koala.errors import FileError, KoalaError
 from koala.files import write_text
+from koala.runtime.models import RECIPES
 
 if TYPE_CHECKING:
     from koala.document import Procedure
-
-RECIPES = "recipes"
-"""The bundled network that tracks ingredients."""
 
 
 class CorpusName(StrEnum):

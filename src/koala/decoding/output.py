@@ -31,7 +31,10 @@ class Output:
     attention: Floats | None = None
     """(batch, steps, triples): how much the state tracker read each triple."""
     has_uses: bool = False
-    """Whether tags say which steps use an ingredient, not what changes; one may never be used."""
+    """Whether tags say which steps use an ingredient, and places where those lead; else what
+    changes, and where the entity is."""
+    may_be_absent: bool = False
+    """Whether an entity may be absent from the first step to the last."""
 
     def place_scores(self, index: int) -> Floats:
         """Give the place scores of one entity without padding: (steps + 1, candidates)."""

@@ -31,7 +31,7 @@ def find_potentials(output: Output, index: int, *, is_legal: bool) -> Potentials
     transitions = output.transitions.astype(np.float64)
     if is_legal:
         starts = starts + _barrier([tag in FIRST_TAGS for tag in TAGS])
-        last = find_last_tags(may_be_absent=output.has_uses)
+        last = find_last_tags(may_be_absent=output.may_be_absent)
         ends = ends + _barrier([tag in last for tag in TAGS])
         # (current_tag, next_tag)
         transitions = transitions + _barrier([[b in TRANSITIONS[a] for b in TAGS] for a in TAGS])

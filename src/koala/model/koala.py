@@ -101,7 +101,8 @@ class KoalaModel(nn.Module):
                 n_known=len(settings.text.known_places.split()),
             )
         self.has_uses = decoder.tags == "uses"
-        self.crf = CRF(is_legal=decoder.has_legal_crf, may_be_absent=self.has_uses)
+        self.may_be_absent = settings.may_be_absent
+        self.crf = CRF(is_legal=decoder.has_legal_crf, may_be_absent=self.may_be_absent)
 
     def _build_injector(
         self, settings: KnowledgeSettings, query_width: int
@@ -152,6 +153,7 @@ class KoalaModel(nn.Module):
             state_attention=state_attention,
             place_attention=place_attention,
             has_uses=self.has_uses,
+            may_be_absent=self.may_be_absent,
         )
 
     def forget(self) -> None:

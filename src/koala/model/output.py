@@ -23,6 +23,7 @@ class TensorOutput:
     place_attention: Tensor | None
     """Log attention (batch, candidates, steps + 1, triples)."""
     has_uses: bool = False
+    may_be_absent: bool = False
 
     def to_numpy(self) -> Output:
         """Give plain arrays."""
@@ -37,4 +38,5 @@ class TensorOutput:
             n_candidates=self.candidate_mask.sum(1).cpu().numpy(),
             attention=None if attention is None else attention.detach().exp().cpu().numpy(),
             has_uses=self.has_uses,
+            may_be_absent=self.may_be_absent,
         )

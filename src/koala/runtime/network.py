@@ -30,7 +30,9 @@ class OnnxNetwork:
         self._transitions = np.array(self.card.transitions, dtype=np.float32)
         self._starts = np.array(self.card.starts, dtype=np.float32)
         self._ends = np.array(self.card.ends, dtype=np.float32)
-        self._has_uses = self.card.read_settings().decoder.tags == "uses"
+        settings = self.card.read_settings()
+        self._has_uses = settings.decoder.tags == "uses"
+        self._may_be_absent = settings.may_be_absent
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._outputs = [each.name for each in self._session.get_outputs()]
 
@@ -69,6 +71,7 @@ class OnnxNetwork:
             n_steps=batch.step_mask.sum(1)[owner].astype(np.int64),
             n_candidates=batch.candidate_mask.sum(1)[owner].astype(np.int64),
             has_uses=self._has_uses,
+            may_be_absent=self._may_be_absent,
         )
 
 
