@@ -208,9 +208,8 @@ class _Part:
     """Of the words of the name."""
 
     def is_better(self, other: "_Part") -> bool:
-        """Tell whether this, and not the other, is what words that both claim mean."""
-        overlap = self.span.start < other.span.end and other.span.start < self.span.end
-        if self.span.step != other.span.step or not overlap:
+        """Tell whether this, and not the other of the same step, is what common words mean."""
+        if self.span.start >= other.span.end or other.span.start >= self.span.end:
             return False
         length, other_length = (part.span.end - part.span.start for part in (self, other))
         return (length, self.share) > (other_length, other.share)
@@ -224,16 +223,16 @@ def find_parts(
     Where two entities claim the same words, the longer run wins, then the larger share of the name:
     "butter" is butter where there is butter, else it may be peanut butter.
     """
-    parts = [
-        part
-        for number, entity in enumerate(procedure.entities)
-        for alias in entity.aliases
-        for part in _find_runs(number, analyzed[alias], procedure.steps)
-    ]
+    rivals: dict[int, list[_Part]] = {}
+    for number, entity in enumerate(procedure.entities):
+        for alias in entity.aliases:
+            for part in _find_runs(number, analyzed[alias], procedure.steps):
+                rivals.setdefault(part.span.step, []).append(part)
     found: list[set[Span]] = [set() for _ in procedure.entities]
-    for part in parts:
-        if not any(o.entity != part.entity and o.is_better(part) for o in parts):
-            found[part.entity].add(part.span)
+    for parts in rivals.values():
+        for part in parts:
+            if not any(o.entity != part.entity and o.is_better(part) for o in parts):
+                found[part.entity].add(part.span)
     return [tuple(sorted(spans, key=lambda s: (s.step, s.start, s.end))) for spans in found]
 
 

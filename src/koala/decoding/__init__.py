@@ -104,10 +104,13 @@ def find_confidences(
 def find_probabilities(output: Output, index: int, names: tuple[str, ...]) -> Probabilities:
     """Give the probability of every tag and every place of one entity."""
     tags, places = _find_both(output, index, names)
+    # A name that stands twice has the probability of its first candidate.
+    first: dict[str, int] = {}
+    for number, name in enumerate(names):
+        first.setdefault(name, number)
     return Probabilities(
         tags=[{tag.value: float(p) for tag, p in zip(TAGS, row, strict=True)} for row in tags],
-        # A name that stands twice has its first place's probability.
-        places=[{name: float(row[names.index(name)]) for name in names} for row in places],
+        places=[{name: float(row[number]) for name, number in first.items()} for row in places],
     )
 
 
