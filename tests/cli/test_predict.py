@@ -11,7 +11,7 @@ from koala.examples import read_example
 def recipes(tmp_path):
     """Write our own recipes in the format of the corpus, with what we think of them as gold."""
     path = tmp_path / "recipes.jsonl"
-    path.write_text(write_grids([read_example("pancakes"), read_example("soup")]))
+    path.write_text(write_grids([read_example("pancakes"), read_example("soup")], has_text=True))
     return path
 
 

@@ -34,7 +34,7 @@ def test_every_change_falls_on_a_step_that_uses_the_ingredient(data):
 def test_grids_written_and_read_again(data, tmp_path):
     golds = [example.gold for example in read(data / "recipes").splits["dev"]]
     path = tmp_path / "out.jsonl"
-    path.write_text(write_grids(golds))
+    path.write_text(write_grids(golds, has_text=True))
     assert [example.gold for example in read_examples(path)] == golds
 
 

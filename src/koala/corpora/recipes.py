@@ -66,16 +66,15 @@ def _read_example(value: dict[str, Any], path: str | Path, line: int) -> Example
     return Example(procedure, gold, takes_part)
 
 
-def write_grids(grids: Iterable[Grid]) -> str:
-    """Give grids as JSON lines in the corpus's own format."""
+def write_grids(grids: Iterable[Grid], *, has_text: bool = False) -> str:
+    """Give grids as JSON lines in the corpus's own format; predictions need not repeat the text."""
     lines = []
     for grid in grids:
-        value = {
-            "para_id": grid.id,
-            "sentences": list(grid.steps),
-            "participants": list(grid.names),
-            "locations": [list(row.locations) for row in grid.rows],
-        }
+        value: dict[str, Any] = {"para_id": grid.id}
+        if has_text:
+            value["sentences"] = list(grid.steps)
+        value["participants"] = list(grid.names)
+        value["locations"] = [list(row.locations) for row in grid.rows]
         lines.append(json.dumps(value, ensure_ascii=False) + "\n")
     return "".join(lines)
 
