@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from koala.batch import build_gold, group_items
+from koala.batch import build_gold
 from koala.corpora import read_corpus
+from koala.items import group_items
 from koala.model.encoder import run_transformer
 from koala.model.koala import build_model
 from koala.settings import read_settings

@@ -161,8 +161,8 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
     """
     from tracking import open_encoder_layers
 
-    from koala.batch import split_items
     from koala.encoders import open_encoder
+    from koala.items import split_items
     from koala.prediction import SIZE
     from koala.scale.local import CHUNK, Plan, _Pool
     from koala.scale.records import Limits, parse_record, read_records

@@ -19,9 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from koala.batch import group_items, split_items
 from koala.corpora import read_corpus
 from koala.document import annotate
+from koala.items import group_items, split_items
 from koala.runtime.models import find_model
 from koala.tracker import load
 

@@ -28,18 +28,29 @@ ROOMS = {
     "wikipedia": {"errors", "files", "text", "document"},
     "pretraining": CORE | {"settings", "encoders", "knowledge", "model", "processes"},
     "knowledge": CORE | {"encoders"},
-    "batch": CORE | {"encoders", "knowledge"},
+    "items": CORE | {"knowledge"},
+    "batch": CORE | {"encoders", "items", "knowledge"},
     "decoding": {"errors", "states", "grid"},
-    "windows": {"errors", "document", "batch", "decoding"},
+    "windows": {"errors", "document", "items", "decoding"},
     "explanation": {"grid", "states"},
-    "prediction": CORE | {"batch", "decoding", "explanation", "knowledge", "settings", "windows"},
+    "prediction": CORE
+    | {"batch", "decoding", "explanation", "items", "knowledge", "settings", "windows"},
     "participants": CORE | {"encoders"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE
     | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"}
-    | {"display", "participants", "prediction", "processes", "runtime"},
+    | {"display", "items", "participants", "prediction", "processes", "runtime"},
     "tracker": CORE
-    | {"batch", "explanation", "knowledge", "participants", "prediction", "runtime", "settings"},
+    | {
+        "batch",
+        "items",
+        "explanation",
+        "knowledge",
+        "participants",
+        "prediction",
+        "runtime",
+        "settings",
+    },
     "runtime": {"errors", "files", "kept", "batch", "decoding", "encoders", "recipe", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"errors", "files", "text", "document", "states", "grid"},

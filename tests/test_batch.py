@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from koala.batch import STAYS, Batcher, Item, Uses, build_gold, build_items
+from koala.batch import Batcher, build_gold
 from koala.document import Procedure, annotate
 from koala.encoders.pieces import load_tokenizer
 from koala.grid import Row
+from koala.items import STAYS, Item, Uses, build_items
 
 TEXT = "Mix the flour and milk.\nFry it in the oil."
 

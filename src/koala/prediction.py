@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from koala.batch import Batch, Batcher, Item, group_items, split_items
+from koala.batch import Batch, Batcher
 from koala.decoding import (
     Output,
     average_outputs,
@@ -15,6 +15,7 @@ from koala.decoding import (
 from koala.document import Procedure, annotate
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
+from koala.items import Item, group_items, split_items
 from koala.knowledge.retrieval import Triples, retrieve_triples
 from koala.settings import DecoderSettings, KnowledgeSettings, TextSettings
 from koala.states import UNKNOWN, Action, Tag, actions_from_tags

@@ -158,6 +158,8 @@ class TrainingSettings:
     """The rate of each layer of the encoder, as a share of the one above it."""
     averaging: float = 0.0
     """Share of the old in a running average of the weights, which is what is scored and kept."""
+    is_fused: bool = False
+    """Adam in one pass over all numbers: quicker, and equal but for the last digits."""
     adds_gold_places: bool = True
     """Gold places that are no candidates become candidates in training (published code)."""
     extra: str = ""

@@ -5,11 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from koala.batch import Batcher, Item, build_items
+from koala.batch import Batcher
 from koala.document import Entity, Procedure, Step, build_entity
 from koala.errors import KoalaError
 from koala.explanation import Explanation
 from koala.grid import Grid
+from koala.items import Item, build_items
 from koala.prediction import (
     Ensemble,
     Reader,

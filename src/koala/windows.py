@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from koala.batch import Item
 from koala.decoding import Output
 from koala.decoding.output import Floats
 from koala.document import Span
 from koala.errors import KoalaError
+from koala.items import Item
 
 _LOWEST = np.float32(-1e30)
 """The score of a place that no window could name."""

@@ -4,10 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from koala.batch import STAYS
 from koala.corpora.recipes import read_examples
 from koala.decoding import Output, decode_rows, find_confidences, find_probabilities
 from koala.decoding.tags import TAGS
+from koala.items import STAYS
 from koala.states import ABSENT, Tag, tags_from_uses
 from koala.training.data import find_step_places
 

@@ -6,7 +6,6 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from koala.batch import group_items, split_items  # noqa: E402
 from koala.errors import FileError  # noqa: E402
 from koala.prediction import predict_grids  # noqa: E402
 from koala.settings import Settings  # noqa: E402
@@ -118,19 +117,6 @@ def test_gold_places_are_candidates_for_training_only(data):
     assert "rain" in dev["rain"] or "water" in dev["rain"]
 
 
-@pytest.mark.parametrize("seed", [None, 0, 1])
-def test_batches_hold_every_item_once_and_keep_procedures_whole(data, seed):
-    batches = split_items(data.train, 3, seed=seed)
-    items = [item for batch in batches for item in batch]
-    assert sorted(map(id, items)) == sorted(map(id, data.train))
-    assert all(len(batch) <= 3 or len(group_items(batch)) == 1 for batch in batches)
-    homes = {}
-    for number, batch in enumerate(batches):
-        for item in batch:
-            homes.setdefault(item.procedure.id, set()).add(number)
-    assert all(len(found) == 1 for found in homes.values())
-
-
 def test_the_average_is_what_is_scored_and_kept(base, data, tmp_path):
     training = Training(with_training(base, epochs=1, averaging=0.5), data, tmp_path)
     training.run()
@@ -153,3 +139,15 @@ def test_rates_rise_and_fall_and_lower_layers_learn_less(base, data, tmp_path):
         group = training.optimizer.param_groups[0]
         shares.append(group["lr"] / group["full_rate"])
     assert shares == pytest.approx([0.01, 0.51, 1.0, 0.5, 0.0], abs=1e-3)
+
+
+def test_fused_steps_are_the_same_steps(base, data, tmp_path):
+    weights = []
+    for is_fused in (False, True):
+        settings = with_training(base, epochs=1, learning_rate=1e-3, is_fused=is_fused)
+        Training(settings, data, tmp_path / str(is_fused)).run()
+        weights.append(load_file(tmp_path / str(is_fused) / BEST))
+    plain, fused = weights
+    assert plain.keys() == fused.keys()
+    for name, weight in plain.items():
+        torch.testing.assert_close(fused[name], weight, rtol=1e-4, atol=1e-5)

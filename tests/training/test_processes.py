@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from koala.batch import build_gold, group_items  # noqa: E402
+from koala.batch import build_gold  # noqa: E402
+from koala.items import group_items  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.settings import LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402

@@ -119,6 +119,14 @@ def test_an_ablation_runs_every_row_and_seed_once(ablated, source):
     assert len(told) == 4
 
 
+def test_a_finished_row_of_other_settings_is_refused(settings, source, ablated, tmp_path):
+    _, _, runs = ablated
+    other = replace(settings, loss=replace(settings.loss, location=0.7))
+    changed = read_ablation(write_table(tmp_path, other))
+    with pytest.raises(FileError, match="other settings"):
+        run_ablation(changed, source, runs)
+
+
 def test_an_unfinished_row_goes_on(ablated, source):
     ablation, first, runs = ablated
     (runs / "base-seed0" / REPORT).unlink()

@@ -14,7 +14,7 @@ from koala.files import read_text, write_text
 from koala.settings import build_settings, read_settings
 from koala.training.loop import ShowBatches, Tell
 from koala.training.report import RunReport, read_report
-from koala.training.run import DataSource, train
+from koala.training.run import DataSource, check_folder, train
 
 TABLE, ROWS = "table.md", "rows.json"
 ACTIONS, QUESTIONS = "actions.svg", "questions.svg"
@@ -101,6 +101,8 @@ def run_ablation(
             run = folder / f"{Path(row.settings).stem}-seed{seed}"
             tell(f"{row.name}, seed {seed}: {run}")
             own = replace(settings[row], training=replace(settings[row].training, seed=seed))
+            # A finished run of other settings is no row of this table.
+            check_folder(run, own, resume=True)
             found[row.name, seed] = read_report(run) or train(
                 own, source, run, resume=True, tell=tell, show_batches=show_batches
             )

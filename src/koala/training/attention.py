@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from koala.batch import Batcher, Item, build_gold, split_items
+from koala.batch import Batcher, build_gold
+from koala.items import Item, split_items
 from koala.model.koala import KoalaModel
 from koala.training.loss import attention_at_gold_place
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.batch import IGNORED, TAGS, Item, build_gold
+from koala.batch import IGNORED, TAGS, build_gold
 from koala.decoding import Output
 from koala.decoding.tags import find_tag_marginals
 from koala.grid import Grid
+from koala.items import Item
 from koala.prediction import Scored, Scorer, score_items
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))

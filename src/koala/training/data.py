@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from koala.batch import STAYS, Item, Uses, build_items
 from koala.corpora import Corpus, Example
 from koala.document import Candidate, Procedure
 from koala.errors import KoalaError
 from koala.grid import Grid, Row
+from koala.items import STAYS, Item, Uses, build_items
 from koala.knowledge.relevance import Relevance, VerbSets, count_verbs, label_triples
 from koala.knowledge.retrieval import Triples
 from koala.prediction import annotate_as, find_triples

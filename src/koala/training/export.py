@@ -15,7 +15,8 @@ from safetensors.numpy import save
 from torch import Tensor, nn
 
 import koala
-from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch, Batcher, Item
+from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch, Batcher
+from koala.items import Item
 from koala.model.koala import KoalaModel
 from koala.runtime.files import (
     NETWORK,

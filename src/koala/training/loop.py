@@ -12,11 +12,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from koala.batch import Batcher, Item, build_gold, group_items, split_items
+from koala.batch import Batcher, build_gold
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, RecipesScores, score_corpus
 from koala.files import write_text
+from koala.items import Item, group_items, split_items
 from koala.model.koala import build_model
 from koala.prediction import Reader, decode_grids, score_items
 from koala.processes import Processes

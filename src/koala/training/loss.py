@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from koala.batch import IGNORED, Gold, Item, build_gold
+from koala.batch import IGNORED, Gold, build_gold
+from koala.items import Item
 from koala.model.crf import CRF
 from koala.model.output import TensorOutput
 from koala.settings import LossSettings

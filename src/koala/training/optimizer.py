@@ -22,7 +22,8 @@ def build_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimiz
         rate = training.learning_rate * training.layer_decay**depth if is_pretrained else head_rate
         groups.setdefault(rate, []).append(parameter)
     return torch.optim.Adam(
-        [{"params": each, "lr": rate, "full_rate": rate} for rate, each in groups.items()]
+        [{"params": each, "lr": rate, "full_rate": rate} for rate, each in groups.items()],
+        fused=training.is_fused,
     )
 
 

@@ -1,0 +1,90 @@
+"""Entities of procedures, each with its triples and what is known of it, and batches of them."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from koala.document import Procedure
+from koala.errors import KoalaError
+from koala.grid import Row
+from koala.knowledge.relevance import Relevance
+from koala.knowledge.triple import Triple
+from koala.states import Tag, tags_from_uses
+
+_BUCKET = 8
+"""Batches whose procedures are sorted by length together; larger means less padding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Which steps of a recipe use an ingredient, and what their places may be."""
+
+    steps: tuple[bool, ...]
+    places: tuple[frozenset[str], ...]
+    """Of each step: the names that are right, STAYS and `?` (taken out to somewhere) among them."""
+
+
+STAYS = "="
+"""Stands for the place of a step that has none: what is new is somewhere, the rest stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An entity of an annotated procedure and the triples retrieved for it."""
+
+    procedure: Procedure
+    entity: int
+    triples: tuple[Triple, ...] = ()
+    gold: Row | None = None
+    relevance: Relevance | None = None
+    uses: Uses | None = None
+    """Of a recipe: tags and places then say this, not what changes and where the entity is."""
+
+    @property
+    def tags(self) -> tuple[Tag, ...]:
+        """The tags that a network should give."""
+        if self.gold is None:
+            raise KoalaError(f"Procedure {self.procedure.id} has no gold grid to learn from.")
+        return self.gold.tags if self.uses is None else tags_from_uses(self.uses.steps)
+
+
+def build_items(
+    procedures: Sequence[Procedure], triples: Sequence[Sequence[tuple[Triple, ...]]]
+) -> list[Item]:
+    """Build one item an entity, in the order of procedures and entities."""
+    return [
+        Item(procedure, index, group)
+        for procedure, groups in zip(procedures, triples, strict=True)
+        for index, group in enumerate(groups)
+    ]
+
+
+def group_items(items: Sequence[Item]) -> list[list[Item]]:
+    """Group items by procedure, so that each text is encoded once for all its entities."""
+    return [list(group) for _, group in groupby(items, key=lambda item: id(item.procedure))]
+
+
+def split_items(items: Sequence[Item], size: int, *, seed: int | None = None) -> list[list[Item]]:
+    """Split items into batches of about `size`, procedures whole; with a seed in a random order."""
+    groups = group_items(items)
+    generator = random.Random(seed)
+    if seed is not None:
+        generator.shuffle(groups)
+    bucket = _BUCKET * max(1, size // 4)
+    ordered: list[list[Item]] = []
+    for start in range(0, len(groups), bucket):
+        ordered += sorted(groups[start : start + bucket], key=lambda group: _length(group[0]))
+    batches: list[list[Item]] = []
+    for group in ordered:
+        if batches and len(batches[-1]) + len(group) <= size:
+            batches[-1] += group
+        else:
+            batches.append(list(group))
+    if seed is not None:
+        generator.shuffle(batches)
+    return batches
+
+
+def _length(item: Item) -> int:
+    return sum(len(step.words) for step in item.procedure.steps)
