@@ -363,15 +363,16 @@ def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict
     from koala.scale.records import Limits, read_records
     from koala.scale.work import track_records
     from koala.tracker import load
+    from koala.trackers import Trackers
 
     source = cut(source, args.n, folder)
     limits = Limits()
     some = list(itertools.islice(read_records([source]), 10 * CHUNK))
-    tracker = load(n_threads=1)
+    trackers = Trackers.alone(load(n_threads=1))
     seconds, lines = [], []
     for start in range(0, len(some), CHUNK):
         begin = time.perf_counter()
-        lines.append(track_records(tracker, some[start : start + CHUNK], limits))
+        lines.append(track_records(trackers, some[start : start + CHUNK], limits))
         seconds.append(time.perf_counter() - begin)
 
     def engine(chunks):

@@ -75,12 +75,14 @@ ROOMS = {
         "scale",
         "settings",
         "tracker",
+        "trackers",
         "training",
         "web",
         "wikipedia",
     },
-    "scale": CORE | {"corpora", "runtime", "tracker", "wikipedia"},
-    "web": CORE | {"display", "examples", "explanation", "runtime", "tracker"},
+    "trackers": {"runtime", "tracker"},
+    "scale": CORE | {"corpora", "runtime", "tracker", "trackers", "wikipedia"},
+    "web": CORE | {"display", "examples", "explanation", "runtime", "tracker", "trackers"},
     "__main__": {"cli"},
 }
 MAY_IMPORT_TORCH = {"model", "pretraining", "processes", "training"}

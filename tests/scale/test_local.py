@@ -13,8 +13,10 @@ import pytest
 
 import koala
 from koala.errors import FileError
+from koala.scale.journal import Job, Journal
 from koala.scale.local import CHUNK, Plan, run_local
 from koala.scale.records import LONGEST, Limits, read_records
+from koala.trackers import sign
 
 STEPS = [
     "Roots absorb water from the soil.",
@@ -56,6 +58,33 @@ def test_grids_come_in_order_with_other_fields_kept(whole):
         alone = tracker.track(record["steps"], record["entities"], id=record["id"])
         found = koala.Grid.from_dict(lines[number])
         assert [row.locations for row in found.rows] == [row.locations for row in alone.rows]
+
+
+RECIPE = ["Beat the eggs with sugar.", "Pour the batter into a pan.", "Bake it in the oven."]
+
+
+def test_auto_reads_recipes_as_recipes_and_goes_on_only_as_auto(tmp_path):
+    recipe = {"id": "cake", "steps": RECIPE, "entities": ["eggs", "sugar"]}
+    source = write_records(tmp_path / "in.jsonl", [build_record(0), recipe, build_record(1)])
+    run_local([source], tmp_path / "out.jsonl", model="auto")
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["p0", "cake", "p1"]
+    small, recipes = (koala.load(name) for name in ("small", "recipes"))
+    assert [line["signature"] for line in lines] == [
+        tracker.card.signature for tracker in (small, recipes, small)
+    ]
+    alone = recipes.track(RECIPE, ["eggs", "sugar"])
+    found = koala.Grid.from_dict(lines[1])
+    assert [row.locations for row in found.rows] == [row.locations for row in alone.rows]
+    # A run of `auto` that was stopped is no run of the small model.
+    job = Job(((source.name, source.stat().st_size),), sign("auto"), CHUNK)
+    with Journal(tmp_path / "stopped.jsonl", job, resume=False) as journal:
+        journal.add("", "", 0, 0)
+    with pytest.raises(FileError, match="another model"):
+        run_local([source], tmp_path / "stopped.jsonl", resume=True)
+    run_local([source], tmp_path / "stopped.jsonl", model="auto", resume=True)
+    stopped, whole = (tmp_path / f"{name}.jsonl" for name in ("stopped", "out"))
+    assert stopped.read_bytes() == whole.read_bytes()
 
 
 def test_more_workers_give_the_same_bytes(whole, tmp_path):

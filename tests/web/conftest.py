@@ -8,9 +8,9 @@ import sys
 import pytest
 from fastapi.testclient import TestClient
 
+from koala.trackers import Trackers
 from koala.web.app import build_app
 from koala.web.limits import Limits
-from koala.web.trackers import Trackers
 
 from .fake import FakeTracker
 

@@ -15,11 +15,11 @@ from pydantic import TypeAdapter
 import koala
 from koala.examples import list_examples, read_example
 from koala.text import load_tagger
+from koala.trackers import Trackers
 from koala.web.app import build_app
 from koala.web.headers import POLICY
 from koala.web.limits import Limits
 from koala.web.schemas import ErrorValue, Grids, GridValue
-from koala.web.trackers import Trackers
 
 from .fake import SECRET, FakeTracker
 

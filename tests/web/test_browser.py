@@ -8,9 +8,9 @@ from threading import Thread
 
 import pytest
 
+from koala.trackers import Trackers
 from koala.web.app import build_app
 from koala.web.server import Server, open_socket, url_of
-from koala.web.trackers import Trackers
 
 from .fake import FakeTracker
 

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from koala.errors import KoalaError
+from koala.trackers import Trackers
 from koala.web.app import build_app
 from koala.web.limits import Limits
-from koala.web.trackers import Trackers
 
 BODY = json.dumps({"text": "Go there.", "entities": ["a"]}).encode()
 GONE = {"type": "http.disconnect"}

@@ -27,7 +27,10 @@ def batch_cli(
     engine: EngineOption = Engine.LOCAL,
     address: AddressOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
-    model: Annotated[str, typer.Option(help="A bundled model's name, or a folder.")] = "small",
+    model: Annotated[
+        str,
+        typer.Option(help="A bundled model's name, or a folder; auto: recipes for recipes."),
+    ] = "small",
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,

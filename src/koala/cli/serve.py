@@ -11,7 +11,7 @@ from koala.errors import KoalaError
 from koala.web.limits import Limits
 
 if TYPE_CHECKING:
-    from koala.web.trackers import Trackers
+    from koala.trackers import Trackers
 
 _DEFAULT = Limits()
 EXAMPLE = "Example: koala serve --port 8080"
@@ -70,12 +70,9 @@ def serve_cli(
 
 def open_trackers(model: str | None, *, has_knowledge: bool) -> "Trackers":
     """Open the tracker to serve; if none is named, the bundled ones when a text needs them."""
-    from koala.runtime.files import read_card
-    from koala.runtime.models import DEFAULT, RECIPES, find_model
-    from koala.web.trackers import Trackers
+    from koala.runtime.models import AUTO
+    from koala.trackers import Trackers
 
-    if model is not None:
+    if model not in (None, AUTO):
         return Trackers.alone(open_tracker(model, has_knowledge=has_knowledge))
-    names = (DEFAULT, RECIPES)
-    signatures = {name: read_card(find_model(name)).signature for name in names}
-    return Trackers(signatures, partial(open_tracker, has_knowledge=has_knowledge))
+    return Trackers.bundled(partial(open_tracker, has_knowledge=has_knowledge))

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from koala.errors import KoalaError
-from koala.runtime.files import read_card
-from koala.runtime.models import find_model
+from koala.runtime.models import AUTO
 from koala.scale.journal import Job, Journal, Position
 from koala.scale.records import Limits, Record, measure, read_records
 from koala.scale.work import Lines, track_records
-from koala.tracker import Tracker, load
+from koala.tracker import load
+from koala.trackers import Trackers, sign
 
 CHUNK = 32
 """Records that are tracked together: batches are sorted by length within these."""
@@ -78,7 +78,7 @@ def run_job(
     """Track all records of some files on any engine: the bytes and the journal are the same."""
     total = measure(inputs)
     sizes = tuple((path.name, path.stat().st_size) for path in inputs)
-    job = Job(sizes, read_card(find_model(model)).signature, CHUNK)
+    job = Job(sizes, sign(model), CHUNK)
     with Journal(output, job, resume=resume) as journal:
         before = journal.position.n_records
         records = read_records(inputs, start=before)
@@ -157,16 +157,22 @@ class _Pool:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 
-_tracker: Tracker | None = None
+def open_trackers(model: str, *, has_knowledge: bool) -> Trackers:
+    """Open the tracker of a worker, which has one core; with `auto`, those that texts need."""
+    open = partial(load, has_knowledge=has_knowledge, n_threads=1)
+    return Trackers.bundled(open) if model == AUTO else Trackers.alone(open(model))
+
+
+_trackers: Trackers | None = None
 """Of a worker process."""
 
 
 def _open(model: str, has_knowledge: bool) -> None:
-    global _tracker
-    _tracker = load(model, has_knowledge=has_knowledge, n_threads=1)
+    global _trackers
+    _trackers = open_trackers(model, has_knowledge=has_knowledge)
 
 
 def _track(records: list[Record], limits: Limits) -> Lines:
-    if _tracker is None:
+    if _trackers is None:
         raise RuntimeError("a worker without a tracker")
-    return track_records(_tracker, records, limits)
+    return track_records(_trackers, records, limits)

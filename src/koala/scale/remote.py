@@ -6,14 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from koala.errors import KoalaError
-from koala.runtime.files import read_card
-from koala.runtime.models import find_model, list_models
+from koala.runtime.models import AUTO, find_model, list_models
 from koala.scale.cluster import TRIES, WorkersDiedError, open_cluster
 from koala.scale.journal import Position
-from koala.scale.local import Done, Plan, Progress, run_job
+from koala.scale.local import Done, Plan, Progress, open_trackers, run_job
 from koala.scale.records import Limits, Record
 from koala.scale.work import Lines, track_records
-from koala.tracker import load
+from koala.trackers import sign
 
 
 def run_ray(
@@ -47,8 +46,7 @@ def _run(
             waiting.append((first, len(chunk), chunk[-1].end))
             yield chunk
 
-    signature = read_card(find_model(model)).signature
-    open_work = partial(_open, _name(model), signature, plan.has_knowledge, plan.limits)
+    open_work = partial(_open, _name(model), sign(model), plan.has_knowledge, plan.limits)
     with open_cluster(address, n_workers=plan.n_workers) as cluster:
         try:
             for lines in cluster.map(open_work, send()):
@@ -64,6 +62,8 @@ def _run(
 
 def _name(model: str | Path) -> str:
     """Name a model so that a worker finds it: a bundled one wherever koala is, or a folder."""
+    if model == AUTO:
+        return AUTO
     folder = find_model(model)
     is_bundled = folder in list_models().values()
     return folder.name if is_bundled else str(folder.resolve())
@@ -72,11 +72,11 @@ def _name(model: str | Path) -> str:
 def _open(
     model: str, signature: str, has_knowledge: bool, limits: Limits
 ) -> Callable[[list[Record]], Lines]:
-    """Open the tracker of a worker."""
-    tracker = load(model, has_knowledge=has_knowledge, n_threads=1)
-    if tracker.card.signature != signature:
+    """Open the trackers of a worker."""
+    if (own := sign(model)) != signature:
         raise KoalaError(
-            f"A worker's model {model} is {tracker.card.signature}; {signature} was expected. "
+            f"A worker's model {model} is {own}; {signature} was expected. "
             "Install the same koala on all machines."
         )
-    return partial(track_records, tracker, limits=limits)
+    trackers = open_trackers(model, has_knowledge=has_knowledge)
+    return partial(track_records, trackers, limits=limits)

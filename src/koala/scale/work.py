@@ -1,16 +1,18 @@
 """A chunk of records → lines to write. The same chunk gives the same bytes, wherever it is run."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from koala.document import Procedure
 from koala.errors import FileError, KoalaError
 from koala.grid import Grid
+from koala.runtime.models import AUTO
 from koala.scale.records import Limits, Record, Task, build_task, open_record, report_bad
 from koala.text import analyze
 from koala.tracker import Tracker, add_participants
+from koala.trackers import Trackers
 
 _DIGITS = 4
 """Of a confidence: what a batch of other neighbours changes lies far behind these."""
@@ -26,17 +28,18 @@ class Lines:
     n_bad: int
 
 
-def track_records(tracker: Tracker, records: Sequence[Record], limits: Limits) -> Lines:
+def track_records(trackers: Trackers, records: Sequence[Record], limits: Limits) -> Lines:
     """Track the entities of a chunk; a record that cannot be tracked is reported, nothing else."""
     tasks, problems = _read(records, limits)
     position = {id(record): number for number, record in enumerate(records)}
     grids: dict[int, str] = {}
-    for record, outcome in _track(tracker, tasks):
-        if isinstance(outcome, Grid):
-            rest = next(task.rest for other, task in tasks if other is record)
-            grids[position[id(record)]] = _write(outcome, rest)
-        else:
-            problems[position[id(record)]] = outcome
+    rest = {id(record): task.rest for record, task in tasks}
+    for tracker, group in _share_out(trackers, tasks):
+        for record, outcome in _track(tracker, group):
+            if isinstance(outcome, Grid):
+                grids[position[id(record)]] = _write(outcome, rest[id(record)])
+            else:
+                problems[position[id(record)]] = outcome
     bad = [report_bad(records[number], problems[number]) for number in sorted(problems)]
     return Lines("".join(grids[n] for n in sorted(grids)), "".join(bad), len(grids), len(bad))
 
@@ -64,12 +67,21 @@ def _read(
     return tasks, problems
 
 
+def _share_out(
+    trackers: Trackers, tasks: Sequence[tuple[Record, Task]]
+) -> Iterable[tuple[Tracker, list[tuple[Record, Task]]]]:
+    """Give every tracker the texts that it fits."""
+    groups: dict[int, tuple[Tracker, list[tuple[Record, Task]]]] = {}
+    for record, task in tasks:
+        tracker = trackers.choose(AUTO, [step.text for step in task.procedure.steps])
+        groups.setdefault(id(tracker), (tracker, []))[1].append((record, task))
+    return groups.values()
+
+
 def _track(
     tracker: Tracker, tasks: Sequence[tuple[Record, Task]]
 ) -> list[tuple[Record, Grid | str]]:
     """Track all at once; if that fails, one by one, to find out whose fault it is."""
-    if not tasks:
-        return []
     try:
         procedures = _find_entities(tracker, [task.procedure for _, task in tasks])
         grids = _track_all(tracker, procedures)

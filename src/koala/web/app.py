@@ -14,6 +14,7 @@ from koala import __version__
 from koala.display import convert
 from koala.errors import KoalaError
 from koala.examples import list_examples, read_example
+from koala.trackers import Trackers
 from koala.web.errors import RequestError, build_answer, find_problem
 from koala.web.export import TYPES, ExportFormat, read_shown
 from koala.web.guard import Guard
@@ -30,7 +31,6 @@ from koala.web.schemas import (
     ModelValue,
 )
 from koala.web.service import check_documents, track_documents
-from koala.web.trackers import Trackers
 from koala.web.worker import IsWanted, LineFullError, StoppedError, TooSlowError, Worker
 
 T = TypeVar("T")

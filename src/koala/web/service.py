@@ -7,10 +7,10 @@ from typing import Any
 from koala.errors import FileError, KoalaError
 from koala.steps import split_steps
 from koala.text import is_english
+from koala.trackers import Trackers
 from koala.web.errors import RequestError
 from koala.web.limits import Limits
 from koala.web.schemas import Document
-from koala.web.trackers import Trackers
 from koala.web.worker import IsWanted
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from koala.web.trackers import Trackers
+from koala.trackers import Trackers
 
-from .fake import FakeTracker
+from .web.fake import FakeTracker
 
 RECIPE = "Beat the eggs with sugar.\nPour the batter into a pan.\nBake it in the oven."
 PROCESS = "Rain fills the sea.\nThe sun lifts water into the air."

@@ -1,8 +1,10 @@
-"""The trackers of a server: by name, or the one that fits a text."""
+"""Several trackers: by name, or the one that fits a text."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-from koala.runtime.models import AUTO, choose_model
+from koala.runtime.files import read_card
+from koala.runtime.models import AUTO, DEFAULT, RECIPES, choose_model, find_model
 from koala.tracker import Tracker
 
 
@@ -17,13 +19,19 @@ class Trackers:
 
     @classmethod
     def alone(cls, tracker: Tracker) -> "Trackers":
-        """Serve one tracker, whatever the text."""
+        """One tracker, whatever the text."""
         card = tracker.card
         return cls({card.name.removeprefix("koala-"): card.signature}, lambda _name: tracker)
 
+    @classmethod
+    def bundled(cls, open: Callable[[str], Tracker]) -> "Trackers":
+        """The bundled ones that are chosen where none is named."""
+        names = (DEFAULT, RECIPES)
+        return cls({name: read_card(find_model(name)).signature for name in names}, open)
+
     @property
     def choices(self) -> tuple[str, ...]:
-        """What a request may ask for."""
+        """What may be asked for."""
         return (AUTO, *self.signatures)
 
     def choose(self, model: str, content: str | Sequence[str]) -> Tracker:
@@ -35,5 +43,13 @@ class Trackers:
         return self._opened[model]
 
     def _fit(self, text: str) -> str:
-        fitting = choose_model(text)
-        return fitting if fitting in self.signatures else next(iter(self.signatures))
+        first, *others = self.signatures
+        fitting = choose_model(text) if others else first
+        return fitting if fitting in self.signatures else first
+
+
+def sign(model: str | Path) -> str:
+    """Give the signature of a model; that of `auto` says which it chooses among."""
+    if model == AUTO:
+        return " | ".join(sign(name) for name in (DEFAULT, RECIPES))
+    return read_card(find_model(model)).signature
