@@ -52,7 +52,9 @@ class EncoderSettings:
     token_width: int = 256
     """Width of each direction of the BiLSTM over word pieces behind the encoder; 0: none."""
     dropout: float = 0.4
-    """Section 6.2."""
+    """Behind the BiLSTM, section 6.2."""
+    input_dropout: float = 0.0
+    """In front of it."""
 
     @property
     def has_prefix(self) -> bool:

@@ -4,6 +4,7 @@ from koala.corpora import read_corpus
 from koala.encoders.weights import find_weights
 from koala.encoders.word_pieces import WordPieces
 from koala.errors import KoalaError
+from koala.runtime.models import find_model
 
 
 def test_minilm_reads_words_as_the_bundled_vocabulary_does(propara):
@@ -17,3 +18,11 @@ def test_minilm_reads_words_as_the_bundled_vocabulary_does(propara):
         words = " ".join(step.text for step in example.procedure.steps).split()
         assert ours.split(words) == theirs.split(words)
     assert (ours.first, ours.last, ours.pad) == (theirs.first, theirs.last, theirs.pad)
+
+
+def test_special_pieces_are_those_the_encoder_was_trained_with():
+    # As the published configurations of both say; MPNet's vocabulary has BERT's names as well.
+    pieces = WordPieces(find_model("base"))
+    assert (pieces.first, pieces.pad, pieces.last, pieces.mask) == (0, 1, 2, 30526)
+    bert = WordPieces(None)
+    assert (bert.pad, bert.first, bert.last, bert.mask) == (0, 101, 102, 103)

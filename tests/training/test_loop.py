@@ -6,11 +6,13 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
+from koala.document import Procedure, Span, Step, annotate, build_entity  # noqa: E402
 from koala.errors import FileError  # noqa: E402
+from koala.grid import Grid, Row  # noqa: E402
 from koala.prediction import predict_grids  # noqa: E402
 from koala.settings import Settings  # noqa: E402
 from koala.training.checkpoint import BEST, LAST, load_checkpoint, read_settings_of  # noqa: E402
-from koala.training.data import build_training_data  # noqa: E402
+from koala.training.data import add_gold_candidates, build_training_data  # noqa: E402
 from koala.training.loop import Training  # noqa: E402
 from koala.training.optimizer import set_rates  # noqa: E402
 
@@ -115,6 +117,20 @@ def test_gold_places_are_candidates_for_training_only(data):
         assert places <= names[id(item.procedure)]
     dev = {i.procedure.id: {c.name for c in i.procedure.candidates} for i in data.dev}
     assert "rain" in dev["rain"] or "water" in dev["rain"]
+
+
+def test_gold_places_that_the_text_names_have_their_mentions():
+    steps = (Step("The lava rises beneath the surface."), Step("It cools."))
+    (procedure,) = annotate([Procedure("lava", steps, (build_entity("lava"),))])
+    places = ("beneath the surface", "somewhere else")
+    row = Row.from_locations("lava", ["?", *places])
+    grid = Grid("lava", tuple(step.text for step in steps), (row,))
+    assert not {candidate.name for candidate in procedure.candidates} & set(places)
+    (found,) = add_gold_candidates([procedure], [grid])
+    mentions = {candidate.name: candidate.mentions for candidate in found.candidates}
+    assert mentions["beneath the surface"] == (Span(0, 3, 6),)
+    assert mentions["somewhere else"] == ()
+    assert add_gold_candidates([procedure], [None]) == [procedure]
 
 
 def test_the_average_is_what_is_scored_and_kept(base, data, tmp_path):

@@ -1,3 +1,4 @@
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,7 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from safetensors.torch import load_file, save_file  # noqa: E402
+
 from koala.corpora.leaderboard import read_grids  # noqa: E402
+from koala.encoders.weights import CHECKPOINTS, WEIGHTS  # noqa: E402
 from koala.errors import FileError  # noqa: E402
 from koala.evaluation import score  # noqa: E402
 from koala.settings import read_settings  # noqa: E402
@@ -15,7 +19,7 @@ from koala.training.ablation import (  # noqa: E402
     run_ablation,
     write_ablation,
 )
-from koala.training.loop import Training  # noqa: E402
+from koala.training.loop import LOG, Training, read_log  # noqa: E402
 from koala.training.report import CURVE, PREDICTIONS, REPORT, read_report  # noqa: E402
 from koala.training.run import DataSource, train  # noqa: E402
 
@@ -70,6 +74,35 @@ def test_a_finished_run_can_be_given_more_epochs(settings, source, tmp_path):
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
 
 
+def test_where_rates_fall_more_epochs_are_another_run(settings, source, tmp_path):
+    falling = replace(settings, training=replace(settings.training, schedule="linear", epochs=1))
+    train(falling, source, tmp_path)
+    longer = replace(falling, training=replace(falling.training, epochs=2))
+    with pytest.raises(FileError, match="other settings"):
+        train(longer, source, tmp_path, resume=True)
+
+
+def test_a_run_remembers_the_weights_it_began_with(settings, source, tmp_path):
+    stage = tmp_path / "stage"
+    shutil.copytree(settings.encoder.name, stage)
+    begun = replace(settings, encoder=replace(settings.encoder, weights=str(stage)))
+    train(begun, source, tmp_path / "run")
+    weights = load_file(stage / WEIGHTS)
+    name = next(name for name in weights if weights[name].is_floating_point())
+    save_file({**weights, name: weights[name] + 1}, stage / WEIGHTS, metadata={"format": "pt"})
+    with pytest.raises(FileError, match="other weights"):
+        train(begun, source, tmp_path / "run", resume=True)
+
+
+def test_weights_of_an_unfinished_stage_are_refused(settings, source, tmp_path):
+    stage = tmp_path / "stage"
+    shutil.copytree(settings.encoder.name, stage)
+    (stage / CHECKPOINTS).mkdir()
+    begun = replace(settings, encoder=replace(settings.encoder, weights=str(stage)))
+    with pytest.raises(FileError, match="not finished"):
+        train(begun, source, tmp_path / "run")
+
+
 def write_table(folder: Path, settings) -> Path:
     (folder / "base.toml").write_text(settings.to_toml())
     (folder / "other.toml").write_text(
@@ -109,6 +142,8 @@ def test_an_ablation_runs_every_row_and_seed_once(ablated, source):
     assert (runs / "table.md").read_text() == table
     f1 = [100 * r.document["overall"]["f1"] for r in results[0].reports]
     assert f"{sum(f1) / 2:.1f} ±" in table
+    last = [read_log(runs / f"base-seed{seed}" / LOG)[-1].f1 for seed in (0, 1)]
+    assert f"| {50 * sum(last):.1f} ±" in table
     assert "| 70.4 |" in table
     for name in ("actions", "f1-questions", "precision-questions", "recall-questions"):
         assert "− ConceptNet" in (runs / f"{name}.svg").read_text()

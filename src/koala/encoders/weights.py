@@ -21,6 +21,9 @@ from koala.errors import KoalaError
 from koala.files import find_cache
 
 WEIGHTS = "model.safetensors"
+
+CHECKPOINTS = "checkpoints"
+"""Is beside the weights of a language-model stage that is not finished."""
 _FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", WEIGHTS)
 _NEEDED = ("config.json", "tokenizer.json", WEIGHTS)
 

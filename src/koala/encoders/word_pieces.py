@@ -11,9 +11,10 @@ from koala.errors import FileError, KoalaError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+# MPNet's vocabulary has BERT's names as well, which it was never trained on: its own come first.
 _SPECIAL = (
-    ("[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]"),
     ("<s>", "</s>", "<pad>", "<mask>", "[UNK]"),
+    ("[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]"),
 )
 
 

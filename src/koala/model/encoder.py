@@ -31,6 +31,7 @@ class _Encoder(nn.Module):
         token_width: int,
         dropout: float,
         is_frozen: bool,
+        input_dropout: float = 0.0,
         layers: Layers = "last",
     ) -> None:
         super().__init__()
@@ -42,6 +43,7 @@ class _Encoder(nn.Module):
         self.mixture = LayerMixture(_depth_of(transformer)) if layers == "mixture" else None
         width = _width_of(transformer)
         self.lstm = SequenceLSTM(input_width=width, width=token_width) if token_width else None
+        self.input_dropout = nn.Dropout(input_dropout)
         self.dropout = nn.Dropout(dropout)
         self.width = self.lstm.width if self.lstm else width
 
@@ -58,7 +60,7 @@ class _Encoder(nn.Module):
         """Run the BiLSTM, where there is one, over (rows, pieces, hidden)."""
         if self.lstm is None:
             return hidden
-        states: Tensor = self.lstm(self.dropout(hidden), mask.sum(1))
+        states: Tensor = self.lstm(self.input_dropout(hidden), mask.sum(1))
         return states
 
 
@@ -87,10 +89,16 @@ class EntityEncoder(_Encoder):
         n_shared_layers: int,
         n_frozen_layers: int,
         has_marks: bool = True,
+        input_dropout: float = 0.0,
         layers: Layers = "last",
     ) -> None:
         super().__init__(
-            transformer, token_width=token_width, dropout=dropout, is_frozen=False, layers=layers
+            transformer,
+            token_width=token_width,
+            dropout=dropout,
+            is_frozen=False,
+            input_dropout=input_dropout,
+            layers=layers,
         )
         self.n_shared = n_shared_layers
         if layers == "mixture" and n_shared_layers != _depth_of(transformer) - 1:
@@ -144,7 +152,13 @@ class SharedTripleEncoder(nn.Module):
     """Triples read by the frozen lower layers of a text encoder, and a BiLSTM of their own."""
 
     def __init__(
-        self, transformer: nn.Module, *, n_layers: int, token_width: int, dropout: float
+        self,
+        transformer: nn.Module,
+        *,
+        n_layers: int,
+        token_width: int,
+        dropout: float,
+        input_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         if not n_layers:
@@ -156,6 +170,7 @@ class SharedTripleEncoder(nn.Module):
         self._lower = (transformer, n_layers)
         self.frozen: FrozenRows | None = FrozenRows(transformer, n_layers=n_layers)
         self.lstm = SequenceLSTM(input_width=_width_of(transformer), width=token_width)
+        self.input_dropout = nn.Dropout(input_dropout)
         self.dropout = nn.Dropout(dropout)
         self.width = self.lstm.width
 
@@ -166,7 +181,7 @@ class SharedTripleEncoder(nn.Module):
         else:
             transformer, n_layers = self._lower
             hidden = run_layers(transformer, pieces, input_mask, stop=n_layers)
-        states = self.lstm(self.dropout(hidden), input_mask.sum(1))
+        states = self.lstm(self.input_dropout(hidden), input_mask.sum(1))
         means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
         return means
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch
 from koala.decoding import Output
-from koala.encoders.weights import find_weights
+from koala.encoders.weights import CHECKPOINTS, find_weights
 from koala.errors import FileError, KoalaError
 from koala.model.crf import CRF
 from koala.model.encoder import (
@@ -53,6 +53,7 @@ class KoalaModel(nn.Module):
                 n_layers=encoder.n_frozen_layers,
                 token_width=_TRIPLE_WIDTH,
                 dropout=encoder.dropout,
+                input_dropout=encoder.input_dropout,
             )
         elif triple_transformer is not None:
             self.triple_encoder = TripleEncoder(
@@ -60,7 +61,9 @@ class KoalaModel(nn.Module):
                 token_width=encoder.token_width,
                 dropout=encoder.dropout,
                 is_frozen=knowledge.is_frozen,
+                input_dropout=encoder.input_dropout,
             )
+        self.has_attention = self.triple_encoder is not None and knowledge.has_attention
         width = self.text_encoder.width
         self.reads_steps = decoder.reads == "steps"
         self.reads_names = encoder.has_list
@@ -212,6 +215,7 @@ def _build_text_encoder(
             transformer,
             token_width=settings.token_width,
             dropout=settings.dropout,
+            input_dropout=settings.input_dropout,
             is_frozen=settings.is_frozen,
             layers=settings.layers,
         )
@@ -219,6 +223,7 @@ def _build_text_encoder(
         transformer,
         token_width=settings.token_width,
         dropout=settings.dropout,
+        input_dropout=settings.input_dropout,
         n_shared_layers=settings.n_shared_layers,
         n_frozen_layers=settings.n_frozen_layers,
         has_marks=settings.has_marks,
@@ -241,6 +246,8 @@ def _weights_of(name: str, weights: str | None) -> Path:
         return find_weights(name)
     if not Path(weights).is_dir():
         raise FileError(weights, "no such folder. Make it with `koala pretrain`, or leave it out.")
+    if Path(weights, CHECKPOINTS).is_dir():
+        raise FileError(weights, "a stage that is not finished. Go on with it: `--resume`.")
     return Path(weights)
 
 

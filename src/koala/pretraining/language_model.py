@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
-from koala.encoders.weights import WEIGHTS, find_weights
+from koala.encoders.weights import CHECKPOINTS, WEIGHTS, find_weights
 from koala.encoders.word_pieces import WordPieces
 from koala.errors import FileError, KoalaError
 from koala.files import read_text, write_text
@@ -54,7 +54,7 @@ from koala.pretraining.masking import Example, Masked, TripleMasking, WordMaskin
 from koala.pretraining.settings import HeadSettings, PretrainingSettings
 from koala.processes import Processes
 
-SETTINGS, DATA, LOG, CHECKPOINTS = "settings.toml", "data.json", "log.jsonl", "checkpoints"
+SETTINGS, DATA, LOG = "settings.toml", "data.json", "log.jsonl"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
 

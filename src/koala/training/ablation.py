@@ -141,12 +141,24 @@ def write_ablation(
 def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
     """Render a table in Markdown: ours on dev as mean ± deviation, the paper's on test beside."""
     categories = list(_CATEGORIES) if results[0].reports[0].sentence else []
-    head = ["model", "P", "R", "F1", *categories, "paper P", "paper R", "paper F1"]
+    head = [
+        "model",
+        "P",
+        "R",
+        "F1",
+        "last F1",
+        *categories,
+        "paper P",
+        "paper R",
+        "paper F1",
+    ]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     for result in results:
         cells = [result.row.name]
         for name in ("precision", "recall", "f1"):
             cells.append(_spread(100, *result.mean("document", "overall", name)))
+        has_last = all(report.last_f1 is not None for report in result.reports)
+        cells.append(_spread(100, *result.mean("last_f1")) if has_last else "")
         for name in categories:
             cells.append(_spread(1, *result.mean("sentence", name)))
         row = result.row
@@ -154,7 +166,10 @@ def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
             cells.append("" if paper is None else f"{paper:.1f}")
         lines.append(f"| {' | '.join(cells)} |")
     seeds = ", ".join(map(str, ablation.seeds))
-    about = f"Dev, mean ± standard deviation over the seeds {seeds}; the paper's columns are test."
+    about = (
+        f"Dev, mean ± standard deviation over the seeds {seeds}. The epoch with the best F1 on "
+        "dev, an upper figure; the F1 of the last epoch is none. The paper's columns are test."
+    )
     return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
 
 

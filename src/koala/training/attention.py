@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from koala.batch import Batcher, build_gold
+from koala.batch import IGNORED, Batcher, build_gold
 from koala.items import Item, split_items
 from koala.model.koala import KoalaModel
 from koala.training.loss import attention_at_gold_place
@@ -20,7 +20,8 @@ class AttentionFigures:
     weight: float
     """Average attention to the labelled triple."""
     top: float
-    """Share of the labelled triples that get the most attention of all."""
+    """Share of the labelled triples that get the most attention of all; of n that get the same,
+    each counts 1/n: where a step does not name the entity, all triples get the same."""
 
 
 def measure_attention(
@@ -28,21 +29,31 @@ def measure_attention(
 ) -> AttentionFigures | None:
     """Measure on items with gold: the state tracker's attention and, at places, the predictor's.
 
-    None where the model attends to nothing.
+    None where the model attends to nothing. Steps whose gold place is no candidate tell nothing of
+    places.
     """
     weights: list[Tensor] = []
     tops: list[Tensor] = []
+    if not model.has_attention:
+        return None
     model.eval()
     for batch in split_items(items, 64):
+        arrays = batcher.build(batch)
         with torch.no_grad():
-            output = model(batcher.build(batch))
+            output = model(arrays)
         if output.state_attention is None or output.place_attention is None:
             return None
         gold = build_gold(batch)
         at_places = attention_at_gold_place(output.place_attention, gold)
-        pairs = ((output.state_attention, gold.state_relevance), (at_places, gold.place_relevance))
+        has_place = (gold.places[:, 1:] != IGNORED)[..., None]
+        pairs = (
+            (output.state_attention, gold.state_relevance),
+            (at_places, gold.place_relevance & has_place),
+        )
+        # A triple that is no choice among several tells nothing.
+        has_choice = torch.from_numpy(arrays.triple_mask.sum(1) > 1)
         for log_attention, labels in pairs:
-            chosen, is_top = _pick_labelled(log_attention, torch.from_numpy(labels))
+            chosen, is_top = _pick_labelled(log_attention, torch.from_numpy(labels), has_choice)
             weights.append(chosen)
             tops.append(is_top)
     weight, top = torch.cat(weights), torch.cat(tops)
@@ -50,12 +61,16 @@ def measure_attention(
     return AttentionFigures(len(weight), float(weight.sum()) / n, float(top.sum()) / n)
 
 
-def _pick_labelled(log_attention: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Give weight, and whether it is the highest, of triples labelled alone: both (chosen,)."""
-    # (batch, steps, triples); a triple that is no choice among several tells nothing
+def _pick_labelled(
+    log_attention: Tensor, labels: Tensor, has_choice: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Give weight, and share of being the highest, of triples labelled alone: both (chosen,).
+
+    Shapes: (batch, steps, triples) both; has_choice (batch,).
+    """
     attention = log_attention.exp().cpu()
-    has_choice = (attention > 0).sum(-1) > 1
-    is_alone = (labels.sum(-1) == 1) & has_choice
+    is_alone = (labels.sum(-1) == 1) & has_choice[:, None]
     wanted = labels & is_alone.unsqueeze(-1)
-    best = attention.max(-1, keepdim=True).values
-    return attention[wanted], (attention == best)[wanted]
+    is_best = torch.isclose(attention, attention.max(-1, keepdim=True).values, rtol=1e-5)
+    share = is_best / is_best.sum(-1, keepdim=True)
+    return attention[wanted], share[wanted]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from koala.corpora import Corpus, Example
-from koala.document import Candidate, Procedure
+from koala.document import Candidate, Procedure, find_mentions
 from koala.errors import KoalaError
 from koala.grid import Grid, Row
 from koala.items import STAYS, Item, Uses, build_items
@@ -13,6 +13,7 @@ from koala.knowledge.retrieval import Triples
 from koala.prediction import annotate_as, find_triples
 from koala.settings import Settings
 from koala.states import ABSENT, UNKNOWN
+from koala.text import analyze
 
 Progress = Callable[[int, int], None]
 
@@ -44,10 +45,9 @@ def build_training_data(
     verbs = count_verbs(
         (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
     )
-    with_gold = [
-        add_gold_candidates(p, e.gold) if settings.training.adds_gold_places and e.gold else p
-        for p, e in zip(procedures, train, strict=False)
-    ]
+    with_gold = procedures[:n]
+    if settings.training.adds_gold_places:
+        with_gold = add_gold_candidates(with_gold, [example.gold for example in train])
     has_uses = settings.decoder.tags == "uses"
     return TrainingData(
         train=_add_gold(with_gold, train, triples[:n], verbs, has_uses=has_uses),
@@ -119,9 +119,28 @@ def _label(gold: Row, item: Item, verbs: VerbSets) -> Relevance | None:
     return label_triples(gold, item.triples, verbs) if item.triples else None
 
 
-def add_gold_candidates(procedure: Procedure, gold: Grid) -> Procedure:
+def add_gold_candidates(
+    procedures: Sequence[Procedure], grids: Sequence[Grid | None]
+) -> list[Procedure]:
     """Add the gold places that are no candidates; training only, never to predict."""
+    missing = [_find_missing(*pair) for pair in zip(procedures, grids, strict=True)]
+    names = sorted({name for each in missing for name in each})
+    words = dict(zip(names, (found.words for found in analyze(names)), strict=True))
+    return [
+        replace(
+            procedure,
+            candidates=procedure.candidates
+            + tuple(
+                Candidate(name, tuple(find_mentions(words[name], procedure.steps))) for name in each
+            ),
+        )
+        for procedure, each in zip(procedures, missing, strict=True)
+    ]
+
+
+def _find_missing(procedure: Procedure, gold: Grid | None) -> list[str]:
+    """Give the gold places that are no candidates, in order."""
     known = {candidate.name for candidate in procedure.candidates} | {ABSENT, UNKNOWN}
-    places = dict.fromkeys(place for row in gold.rows for place in row.locations)
-    new = tuple(Candidate(place, ()) for place in places if place not in known)
-    return replace(procedure, candidates=procedure.candidates + new)
+    rows = gold.rows if gold else ()
+    places = dict.fromkeys(place for row in rows for place in row.locations)
+    return [place for place in places if place not in known]

@@ -39,6 +39,8 @@ class RunReport:
     seconds_per_epoch: float
     peak_memory_mb: float
     signature: str
+    last_f1: float | None = None
+    """Of the last epoch, which nobody chose; the others are the best of all on dev."""
 
 
 def write_report(training: Training, labels: dict[str, ProcessLabels] | None) -> RunReport:
@@ -63,6 +65,7 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
         seconds_per_epoch=sum(line.seconds for line in epochs) / len(epochs),
         peak_memory_mb=_peak_memory_mb(),
         signature=signature,
+        last_f1=epochs[-1].f1,
     )
     if settings.corpus == "recipes":
         write_text(training.folder / RECIPES, write_grids(grids))

@@ -1,13 +1,16 @@
 """A whole run in a folder: data, training, report."""
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
 from koala.corpora import Corpus
 from koala.corpora.jsonl import read_examples
+from koala.encoders.weights import WEIGHTS
 from koala.errors import FileError
 from koala.evaluation.labels import ProcessLabels
-from koala.files import read_text, write_text
+from koala.files import parse_json, read_text, write_text
 from koala.processes import Processes
 from koala.settings import Settings
 from koala.training.checkpoint import BEST, LAST
@@ -15,7 +18,8 @@ from koala.training.data import Progress, TrainingData, build_training_data
 from koala.training.loop import ShowBatches, Tell, Training
 from koala.training.report import RunReport, write_report
 
-SETTINGS = "settings.toml"
+SETTINGS, STAGES = "settings.toml", "stages.json"
+"""Of a run: its settings, and which weights of the language-model stages it began with."""
 
 
 class DataSource:
@@ -66,6 +70,7 @@ def train(
     if processes.is_main:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / SETTINGS, settings.to_toml())
+        write_text(folder / STAGES, json.dumps(sign_stages(settings)) + "\n")
     training = Training(settings, data, folder)
     if resume:
         training.resume()
@@ -87,9 +92,26 @@ def check_folder(folder: Path, settings: Settings, *, resume: bool) -> None:
         raise FileError(folder, "holds a run. Go on with --resume, or choose another folder.")
     if _essence(Settings.from_toml(read_text(path))) != _essence(settings):
         raise FileError(path, "a run with other settings. Use them, or another folder.")
+    stages = folder / STAGES
+    if stages.is_file() and parse_json(read_text(stages)) != sign_stages(settings):
+        raise FileError(stages, "a run that began with other weights. Use another folder.")
+
+
+def sign_stages(settings: Settings) -> dict[str, str]:
+    """Give a digest of the weights that each language-model stage has left to begin with."""
+    encoder, knowledge = settings.encoder.weights, settings.knowledge.weights
+    stages = {"text": encoder, "triples": knowledge if settings.knowledge.is_used else None}
+    return {
+        name: hashlib.sha256(Path(folder, WEIGHTS).read_bytes()).hexdigest()[:12]
+        for name, folder in stages.items()
+        if folder and Path(folder, WEIGHTS).is_file()
+    }
 
 
 def _essence(settings: Settings) -> Settings:
     """Leave out what may change when a run goes on: how long it may take, and its description."""
-    training = replace(settings.training, epochs=1, patience=1)
+    training = replace(settings.training, patience=1)
+    if training.schedule == "constant":
+        # Where rates fall until the last epoch, more epochs would be another run.
+        training = replace(training, epochs=1)
     return replace(settings, reproduces="", training=training)
