@@ -10,10 +10,11 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 
 from koala.corpora.leaderboard import read_grids  # noqa: E402
 from koala.encoders.weights import CHECKPOINTS, WEIGHTS  # noqa: E402
-from koala.errors import FileError  # noqa: E402
+from koala.errors import FileError, KoalaError  # noqa: E402
 from koala.evaluation import score  # noqa: E402
 from koala.settings import read_settings  # noqa: E402
 from koala.training.ablation import (  # noqa: E402
+    find_corpus_name,
     read_ablation,
     render_table,
     run_ablation,
@@ -74,6 +75,27 @@ def test_a_finished_run_can_be_given_more_epochs(settings, source, tmp_path):
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
 
 
+def test_another_corpus_or_other_data_are_refused(settings, source, tmp_path):
+    recipes = DataSource(replace(source.corpus, name="recipes"))
+    with pytest.raises(KoalaError, match="settings are for propara; recipes came"):
+        train(settings, recipes, tmp_path)
+    train(settings, source, tmp_path)
+    splits = {**source.corpus.splits, "dev": source.corpus.splits["dev"][1:]}
+    fold = DataSource(replace(source.corpus, splits=splits))
+    with pytest.raises(FileError, match="other data or weights"):
+        train(settings, fold, tmp_path, resume=True)
+
+
+def test_a_corpus_needs_dev_and_answers(settings, source, tmp_path):
+    examples = source.corpus.splits["train"]
+    for splits, message in (
+        ({"train": examples}, "no dev split"),
+        ({"train": examples, "dev": (replace(examples[0], gold=None),)}, "no answers"),
+    ):
+        with pytest.raises(KoalaError, match=message):
+            train(settings, DataSource(replace(source.corpus, splits=splits)), tmp_path)
+
+
 def test_where_rates_fall_more_epochs_are_another_run(settings, source, tmp_path):
     falling = replace(settings, training=replace(settings.training, schedule="linear", epochs=1))
     train(falling, source, tmp_path)
@@ -90,7 +112,7 @@ def test_a_run_remembers_the_weights_it_began_with(settings, source, tmp_path):
     weights = load_file(stage / WEIGHTS)
     name = next(name for name in weights if weights[name].is_floating_point())
     save_file({**weights, name: weights[name] + 1}, stage / WEIGHTS, metadata={"format": "pt"})
-    with pytest.raises(FileError, match="other weights"):
+    with pytest.raises(FileError, match="other data or weights"):
         train(begun, source, tmp_path / "run", resume=True)
 
 
@@ -168,6 +190,15 @@ def test_an_unfinished_row_goes_on(ablated, source):
     again = run_ablation(ablation, source, runs)
     assert (runs / "base-seed0" / REPORT).is_file()
     assert again[0].reports[0].document == first[0].reports[0].document
+
+
+def test_the_rows_of_a_table_are_of_one_corpus(settings, tmp_path):
+    ablation = read_ablation(write_table(tmp_path, settings))
+    assert find_corpus_name(ablation) == "propara"
+    other = tmp_path / "other.toml"
+    other.write_text('corpus = "recipes"\n' + other.read_text())
+    with pytest.raises(FileError, match="several corpora"):
+        find_corpus_name(ablation)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from koala.cli.corpus import Data, find_corpus
+from koala.cli.corpus import Data, find_corpus, name_folder
 from koala.cli.output import is_main, write
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
@@ -24,9 +24,9 @@ def ablate_cli(
     ] = None,
 ) -> None:
     """Train every row with every seed; what is finished is not run again, so it can be resumed."""
-    folder = output or Path("runs", config.stem)
     with needs_training():
         from koala.training.ablation import (
+            find_corpus_name,
             read_ablation,
             render_table,
             run_ablation,
@@ -34,7 +34,9 @@ def ablate_cli(
         )
 
         ablation = read_ablation(config)
-        with open_source(find_corpus(data, "propara")) as source, show_progress("Epoch") as batches:
+        corpus = find_corpus_name(ablation)
+        folder = output or name_folder(config, corpus)
+        with open_source(find_corpus(data, corpus)) as source, show_progress("Epoch") as batches:
             results = run_ablation(ablation, source, folder, tell=tell, show_batches=batches)
             if not is_main():
                 return

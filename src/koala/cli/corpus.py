@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="The corpus; default: the folder propara/ in $KOALA_DATA."),
+    typer.Option(
+        metavar="DIR", help="The corpus; default: its folder (propara, recipes) in $KOALA_DATA."
+    ),
 ]
 
 
@@ -28,6 +30,11 @@ def find_corpus(data: Path | None, name: str) -> Path:
     return Path(root, name)
 
 
+def name_folder(config: Path, corpus: str) -> Path:
+    """Name the folder of a run by its settings; those of both corpora may be called the same."""
+    return Path("runs", config.stem if corpus == "propara" else f"{corpus}-{config.stem}")
+
+
 def read_with_labels(folder: Path) -> "tuple[Corpus, dict[str, ProcessLabels] | None]":
     """Read a corpus, and the published sentence-level labels of dev where they lie beside it."""
     from koala.corpora import read_corpus
@@ -37,4 +44,4 @@ def read_with_labels(folder: Path) -> "tuple[Corpus, dict[str, ProcessLabels] | 
     labels = folder / "sentence-labels"
     if not labels.is_dir():
         return corpus, None
-    return corpus, read_labels(labels, [e.procedure.id for e in corpus.splits["dev"]])
+    return corpus, read_labels(labels, [e.procedure.id for e in corpus.splits.get("dev", ())])

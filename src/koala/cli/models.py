@@ -34,6 +34,7 @@ def models_cli(
                 {
                     "name": name,
                     "size_mb": round(sizes[name], 1),
+                    "measured_on": card.read_settings().corpus,
                     "scores": card.scores,
                     "signature": card.signature,
                 }
@@ -42,11 +43,14 @@ def models_cli(
         )
         return
     table = Table(title="Bundled models")
-    for column in ("name", "MB", "dev P", "dev R", "dev F1", "signature"):
-        table.add_column(column, justify="left" if column in ("name", "signature") else "right")
+    for column in ("name", "MB", "measured on", "dev P", "dev R", "dev F1", "signature"):
+        is_number = column == "MB" or column.startswith("dev")
+        table.add_column(column, justify="right" if is_number else "left")
     for name, card in cards.items():
         scores = (f"{card.scores[each]:.3f}" for each in ("precision", "recall", "f1"))
-        table.add_row(name, f"{sizes[name]:.1f}", *scores, card.signature)
+        table.add_row(
+            name, f"{sizes[name]:.1f}", card.read_settings().corpus, *scores, card.signature
+        )
     show(table)
 
 

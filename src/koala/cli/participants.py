@@ -32,13 +32,11 @@ def train_participants_cli(
     from koala.participants.ranker import WEIGHTS
     from koala.training.participants import Learning, learn
 
-    splits = read_corpus(find_corpus(data, "propara")).splits
-    extra = read_corpus(find_corpus(recipes, "recipes")).splits["train"]
+    corpus = read_corpus(find_corpus(data, "propara"))
+    extra = read_corpus(find_corpus(recipes, "recipes"))
+    splits = (corpus.take("train"), corpus.take("dev"), extra.take("train"))
     learned = learn(
-        *(
-            [example.procedure for example in each]
-            for each in (splits["train"], splits["dev"], extra)
-        ),
+        *([example.procedure for example in split] for split in splits),
         # One thread adds up in one order.
         encoder=open_encoder(threads=1),
         settings=Learning(),

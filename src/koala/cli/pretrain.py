@@ -141,7 +141,7 @@ def _build_dev_probe(
     from koala.corpora import read_corpus
     from koala.pretraining.examples import build_text_examples
 
-    procedures = [example.procedure for example in read_corpus(dev).splits["dev"]]
+    procedures = [example.procedure for example in read_corpus(dev).take("dev")]
     texts = [" ".join(step.text for step in procedure.steps) for procedure in procedures]
     examples = build_text_examples(texts, pieces, longest=settings.longest)
     return {"nouns and verbs of dev": examples}

@@ -20,12 +20,13 @@ def open_trackers(models: Sequence[str | None], *, has_knowledge: bool = True) -
 def open_tracker(model: str | None, *, has_knowledge: bool = True) -> "Tracker":
     """Open a tracker; only one that was not exported needs torch."""
     from koala.runtime.files import CARD
-    from koala.runtime.models import DEFAULT
+    from koala.runtime.models import DEFAULT, find_bundled
     from koala.tracker import Tracker, load
 
     path = Path(model or DEFAULT)
     is_run = path.is_file() or (path.is_dir() and not (path / CARD).is_file())
-    if model is None or not is_run:
+    # A folder may be called as a bundled network is: corpora are.
+    if find_bundled(path) or not is_run:
         return load(path, has_knowledge=has_knowledge)
     with needs_training():
         from koala.prediction import Reader

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from koala.cli.corpus import Data, find_corpus
+from koala.cli.corpus import Data, find_corpus, name_folder
 from koala.cli.output import is_main, show, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
@@ -41,7 +41,9 @@ def train_cli(
     if seed is not None:
         settings = replace(settings, training=replace(settings.training, seed=seed))
     suffix = f"-fold{fold.replace('/', 'of')}" if fold else ""
-    folder = output or Path("runs", f"{config.stem}-seed{settings.training.seed}{suffix}")
+    folder = output or name_folder(config, settings.corpus)
+    if output is None:
+        folder = folder.with_name(f"{folder.name}-seed{settings.training.seed}{suffix}")
     with needs_training():
         from koala.training.run import check_folder, train
 

@@ -51,6 +51,13 @@ class Corpus:
     is_tokenized: bool = False
     """Whether the texts came as words with a space between them."""
 
+    def take(self, split: str) -> tuple[Example, ...]:
+        """Give the examples of a split that must be there."""
+        examples = self.splits.get(split, ())
+        if not examples:
+            raise KoalaError(f"The corpus {self.name} has no {split} split here; it is needed.")
+        return examples
+
     def statistics(self) -> dict[str, Statistics]:
         """Give the figures of every split, and of all of them as `total`."""
         figures = {
@@ -68,7 +75,7 @@ def build_fold(corpus: Corpus, number: int, total: int) -> Corpus:
     """
     if not 1 <= number <= total or total < 2:
         raise KoalaError(f"Fold {number} of {total} came; 1 to {total} of 2 or more was expected.")
-    examples = [*corpus.splits["train"], *corpus.splits["dev"]]
+    examples = [*corpus.take("train"), *corpus.take("dev")]
     parts: dict[bool, list[Example]] = {True: [], False: []}
     for example in examples:
         digest = hashlib.sha256(example.procedure.id.encode()).digest()

@@ -25,14 +25,17 @@ def choose_model(text: str) -> str:
     return RECIPES if is_recipe(text) else DEFAULT
 
 
+def find_bundled(name: str | Path) -> Path | None:
+    """Give the folder of a bundled network; it is called what its card says, too: koala-small."""
+    return list_models().get(str(name).removeprefix("koala-"))
+
+
 def find_model(name: str | Path = DEFAULT) -> Path:
     """Give the folder of a bundled network, or the one that is named."""
-    bundled = list_models()
-    # A network is called what its card says, too: koala-small.
-    short = str(name).removeprefix("koala-")
-    if short in bundled:
-        return bundled[short]
+    bundled = find_bundled(name)
+    if bundled is not None:
+        return bundled
     if Path(name).is_dir():
         return Path(name)
-    known = ", ".join(bundled) or "none"
+    known = ", ".join(list_models()) or "none"
     raise KoalaError(f"Model {str(name)!r} is neither bundled nor a folder. Bundled: {known}.")

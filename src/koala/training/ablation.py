@@ -11,7 +11,7 @@ from koala.display.plots import draw_bars
 from koala.errors import FileError, KoalaError
 from koala.evaluation.actions import count_actions
 from koala.files import read_text, write_text
-from koala.settings import build_settings, read_settings
+from koala.settings import Settings, build_settings, read_settings
 from koala.training.loop import ShowBatches, Tell
 from koala.training.report import RunReport, read_report
 from koala.training.run import DataSource, check_folder, train
@@ -84,6 +84,18 @@ def read_ablation(path: Path) -> Ablation:
     return Ablation(path, str(values.get("reproduces", "")), tuple(seeds), built)
 
 
+def find_corpus_name(ablation: Ablation) -> str:
+    """Tell which corpus the rows of a table are of."""
+    names = {row.settings: _read_row(ablation, row).corpus for row in ablation.rows}
+    if len(set(names.values())) > 1:
+        raise FileError(ablation.path, f"rows of several corpora: {names}. One was expected.")
+    return next(iter(names.values()))
+
+
+def _read_row(ablation: Ablation, row: AblationRow) -> Settings:
+    return read_settings(ablation.path.parent / row.settings)
+
+
 def run_ablation(
     ablation: Ablation,
     source: DataSource,
@@ -95,14 +107,14 @@ def run_ablation(
     """Run what is not yet run, seed by seed, so that a stopped table is whole as far as it goes."""
     found: dict[tuple[str, int], RunReport] = {}
     # Bad settings are found before the first run, not after the eighth.
-    settings = {row: read_settings(ablation.path.parent / row.settings) for row in ablation.rows}
+    settings = {row: _read_row(ablation, row) for row in ablation.rows}
     for seed in ablation.seeds:
         for row in ablation.rows:
             run = folder / f"{Path(row.settings).stem}-seed{seed}"
             tell(f"{row.name}, seed {seed}: {run}")
             own = replace(settings[row], training=replace(settings[row].training, seed=seed))
             # A finished run of other settings is no row of this table.
-            check_folder(run, own, resume=True)
+            check_folder(run, own, resume=True, corpus=source.corpus)
             found[row.name, seed] = read_report(run) or train(
                 own, source, run, resume=True, tell=tell, show_batches=show_batches
             )

@@ -37,8 +37,8 @@ def build_training_data(
     progress: Progress | None = None,
 ) -> TrainingData:
     """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
-    train, dev = corpus.splits["train"], corpus.splits["dev"]
-    texts = [example.procedure for example in (*train, *dev, *extra)]
+    train, dev = (_with_gold(corpus.take(split)) for split in ("train", "dev"))
+    texts = [example.procedure for example in (*train, *dev, *_with_gold(extra))]
     procedures = annotate_as(settings.text, texts)
     triples = find_triples(procedures, settings.knowledge, progress=progress)
     n, end = len(train), len(train) + len(dev)
@@ -55,6 +55,13 @@ def build_training_data(
         dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
         extra=_add_gold(procedures[end:], extra, triples[end:], verbs, has_uses=has_uses),
     )
+
+
+def _with_gold(examples: Sequence[Example]) -> Sequence[Example]:
+    bare = next((example for example in examples if example.gold is None), None)
+    if bare is not None:
+        raise KoalaError(f"Procedure {bare.procedure.id} has no answers to learn from.")
+    return examples
 
 
 def _add_gold(

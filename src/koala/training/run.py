@@ -8,7 +8,7 @@ from pathlib import Path
 from koala.corpora import Corpus
 from koala.corpora.jsonl import read_examples
 from koala.encoders.weights import WEIGHTS
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
 from koala.processes import Processes
@@ -18,8 +18,8 @@ from koala.training.data import Progress, TrainingData, build_training_data
 from koala.training.loop import ShowBatches, Tell, Training
 from koala.training.report import RunReport, write_report
 
-SETTINGS, STAGES = "settings.toml", "stages.json"
-"""Of a run: its settings, and which weights of the language-model stages it began with."""
+SETTINGS, ORIGIN = "settings.toml", "origin.json"
+"""Of a run: its settings, and digests of the data and of the weights it began with."""
 
 
 class DataSource:
@@ -64,13 +64,13 @@ def train(
 ) -> RunReport:
     """Train, or go on with a run, and report; the outcome of both is the same."""
     processes = Processes()
-    check_folder(folder, settings, resume=resume)
+    check_folder(folder, settings, resume=resume, corpus=source.corpus)
     with processes.main_first():
         data = source.get(settings)
     if processes.is_main:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / SETTINGS, settings.to_toml())
-        write_text(folder / STAGES, json.dumps(sign_stages(settings)) + "\n")
+        write_text(folder / ORIGIN, json.dumps(sign_origin(settings, source.corpus)) + "\n")
     training = Training(settings, data, folder)
     if resume:
         training.resume()
@@ -78,8 +78,15 @@ def train(
     return processes.from_main(lambda: write_report(training, source.labels))
 
 
-def check_folder(folder: Path, settings: Settings, *, resume: bool) -> None:
-    """Make sure that a run can begin in a folder, or go on with what is in it."""
+def check_folder(
+    folder: Path, settings: Settings, *, resume: bool, corpus: Corpus | None = None
+) -> None:
+    """Make sure that a run can begin in a folder, or go on with what is in it.
+
+    Before the corpus is read, only what needs no corpus is looked at.
+    """
+    if corpus is not None and corpus.name != settings.corpus:
+        raise KoalaError(f"The settings are for {settings.corpus}; {corpus.name} came.")
     path = folder / SETTINGS
     if not Processes().is_main:
         # The main process looks for all, and may have begun the folder by now.
@@ -92,20 +99,30 @@ def check_folder(folder: Path, settings: Settings, *, resume: bool) -> None:
         raise FileError(folder, "holds a run. Go on with --resume, or choose another folder.")
     if _essence(Settings.from_toml(read_text(path))) != _essence(settings):
         raise FileError(path, "a run with other settings. Use them, or another folder.")
-    stages = folder / STAGES
-    if stages.is_file() and parse_json(read_text(stages)) != sign_stages(settings):
-        raise FileError(stages, "a run that began with other weights. Use another folder.")
+    origin = folder / ORIGIN
+    if corpus is None or not origin.is_file():
+        return
+    if parse_json(read_text(origin)) != sign_origin(settings, corpus):
+        raise FileError(origin, "a run that began with other data or weights. Use another folder.")
 
 
-def sign_stages(settings: Settings) -> dict[str, str]:
-    """Give a digest of the weights that each language-model stage has left to begin with."""
-    encoder, knowledge = settings.encoder.weights, settings.knowledge.weights
-    stages = {"text": encoder, "triples": knowledge if settings.knowledge.is_used else None}
-    return {
-        name: hashlib.sha256(Path(folder, WEIGHTS).read_bytes()).hexdigest()[:12]
+def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
+    """Give digests of train and dev, and of the weights that language-model stages have left."""
+    digests = {
+        split: _digest(repr(corpus.splits.get(split, ())).encode()) for split in ("train", "dev")
+    }
+    knowledge = settings.knowledge
+    stages = {"text": settings.encoder.weights}
+    stages["triples"] = knowledge.weights if knowledge.is_used else None
+    return digests | {
+        name: _digest(Path(folder, WEIGHTS).read_bytes())
         for name, folder in stages.items()
         if folder and Path(folder, WEIGHTS).is_file()
     }
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _essence(settings: Settings) -> Settings:

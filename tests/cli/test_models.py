@@ -1,0 +1,35 @@
+"""`koala models`, and bundled networks by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from koala.cli.trackers import open_tracker
+from koala.errors import KoalaError
+from koala.runtime.files import read_card
+from koala.runtime.models import find_model
+
+
+def test_models_are_listed_with_what_they_were_measured_on(koala):
+    done = koala("models", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {each["name"]: each for each in json.loads(done.stdout)}
+    assert {name: each["measured_on"] for name, each in found.items()} == {
+        "base": "propara",
+        "small": "propara",
+        "recipes": "recipes",
+    }
+    assert found["small"]["size_mb"] <= 40
+    assert "recipes" in koala("models").stdout
+
+
+@pytest.mark.parametrize("name", ["recipes", "koala-recipes"])
+def test_a_folder_of_the_same_name_does_not_hide_a_bundled_network(name, tmp_path, monkeypatch):
+    (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert open_tracker(name).card == read_card(find_model("recipes"))
+    # Another folder that is no network is taken for a run.
+    Path("mine").mkdir()
+    with pytest.raises(KoalaError, match="no such checkpoint"):
+        open_tracker("mine")
