@@ -37,16 +37,6 @@ class Reason:
     evidence: tuple[Evidence, ...] = ()
     """What was known of the entity, the most attended first; empty without knowledge."""
 
-    @property
-    def best_action(self) -> Action:
-        """The most probable action on its own; the row as a whole may have needed another."""
-        return max(self.actions, key=lambda action: self.actions[action])
-
-    def second_action(self, action: Action) -> Action:
-        """Give the most probable action beside the one that was chosen."""
-        others = [other for other in self.actions if other != action]
-        return max(others, key=lambda other: self.actions[other])
-
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, as they stand in JSON."""
         return {

@@ -70,7 +70,7 @@ def read_tsv(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[int, li
         if len(row) < len(columns):
             problem = (
                 f"{len(row)} tab-separated column(s) came, {len(columns)} were expected "
-                f"({', '.join(columns)}): {_shorten(line)}"
+                f"({', '.join(columns)}): {shorten(line)}"
             )
             raise FileError(path, problem, line=number)
         yield number, row
@@ -96,9 +96,9 @@ def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             value = parse_json(line)
         except KoalaError as error:
-            raise FileError(path, f"{error} {_shorten(line)}", line=number) from None
+            raise FileError(path, f"{error} {shorten(line)}", line=number) from None
         if not isinstance(value, dict):
-            problem = f"a JSON object was expected, {_name_of(value)} came: {_shorten(line)}"
+            problem = f"a JSON object was expected, {_name_of(value)} came: {shorten(line)}"
             raise FileError(path, problem, line=number)
         yield number, value
 
@@ -128,7 +128,7 @@ def read_int(cell: str, what: str, *, path: str | Path, line: int, most: int = 1
     digits = cell.strip()
     if digits.isascii() and digits.isdigit() and len(digits) < 10 and 1 <= int(digits) <= most:
         return int(digits)
-    problem = f"{what} is {_shorten(cell)}; a whole number from 1 to {most} was expected."
+    problem = f"{what} is {shorten(cell)}; a whole number from 1 to {most} was expected."
     raise FileError(path, problem, line=line)
 
 
@@ -167,7 +167,8 @@ def _umask() -> int:
     return mask
 
 
-def _shorten(line: str, width: int = 60) -> str:
+def shorten(line: str, width: int = 60) -> str:
+    """Quote a line, or its beginning."""
     return repr(line if len(line) <= width else line[: width - 1] + "…")
 
 

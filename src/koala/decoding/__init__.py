@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding.joint import decode_life
-from koala.decoding.output import Floats, Output, average_outputs
+from koala.decoding.output import Output, average_outputs, log_softmax
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.decoding.together import decode_together, find_locations
 from koala.grid import Row
@@ -120,9 +120,5 @@ def _find_both(
     """Give how probable tags are (steps, tags), and places (steps + 1, candidates)."""
     if output.has_uses:
         return find_locations(output, index, names)
-    return np.exp(find_tag_marginals(output, index)), _softmax(output.place_scores(index))
-
-
-def _softmax(scores: Floats) -> NDArray[np.float64]:
-    shifted = np.exp(scores.astype(np.float64) - scores.max(-1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(-1, keepdims=True))
+    places = np.exp(log_softmax(output.place_scores(index)))
+    return np.exp(find_tag_marginals(output, index)), places

@@ -65,7 +65,7 @@ def average_outputs(outputs: Sequence[Output]) -> Output:
         transitions=_mean([output.transitions for output in outputs]),
         starts=_mean([output.starts for output in outputs]),
         ends=_mean([output.ends for output in outputs]),
-        places=_mean([_log_softmax(output.places) for output in outputs]),
+        places=_mean([_normalize(output.places) for output in outputs]),
         attention=_mean(attention) if attention else None,
     )
 
@@ -75,8 +75,12 @@ def _mean(arrays: Sequence[Floats]) -> Floats:
     return np.asarray(np.mean(arrays, axis=0, dtype=np.float64), dtype=np.float32)
 
 
-def _log_softmax(scores: Floats) -> Floats:
-    shifted = scores.astype(np.float64) - scores.max(-1, keepdims=True)
-    log_sum = np.log(np.exp(shifted).sum(-1, keepdims=True))
+def _normalize(scores: Floats) -> Floats:
     # Padding keeps a number that may be divided.
-    return np.asarray(np.maximum(shifted - log_sum, -1e30), dtype=np.float32)
+    return np.asarray(np.maximum(log_softmax(scores), -1e30), dtype=np.float32)
+
+
+def log_softmax(scores: Floats) -> NDArray[np.float64]:
+    """Give log probabilities along the last axis, in 64 bits."""
+    shifted = scores.astype(np.float64) - scores.max(-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(-1, keepdims=True)))

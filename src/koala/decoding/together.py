@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.decoding.output import Output
+from koala.decoding.output import Output, log_softmax
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.states import UNKNOWN, Tag
 
@@ -33,7 +33,7 @@ def decode_together(output: Output, indices: Sequence[int]) -> list[tuple[int, .
     """
     uses = [[tag in (Tag.C, Tag.M) for tag in decode_tags(output, index)] for index in indices]
     # (ingredients, positions, candidates)
-    places = np.stack([_log_softmax(output.place_scores(index)) for index in indices])
+    places = np.stack([log_softmax(output.place_scores(index)) for index in indices])
     now = np.full(len(indices), NOWHERE)
     rows = [now]
     for step, is_used in enumerate(np.array(uses).T):
@@ -53,7 +53,7 @@ def find_locations(output: Output, index: int, names: Sequence[str]) -> tuple[Sc
     it is after each step if it is there at all; all that is somewhere counts as candidate 0.
     """
     used = np.exp(find_tag_marginals(output, index))
-    step_places = np.exp(_log_softmax(output.place_scores(index)))
+    step_places = np.exp(log_softmax(output.place_scores(index)))
     is_somewhere = np.array([name == UNKNOWN for name in names])
     where = np.zeros_like(step_places)
     where[0, SOMEWHERE] = 1.0
@@ -72,8 +72,3 @@ def find_locations(output: Output, index: int, names: Sequence[str]) -> tuple[Sc
         total += (now[_M] * none + now[_E]) * where[step]
         where[step + 1] = total / exists if exists > 0 else where[0]
     return tags, where
-
-
-def _log_softmax(scores: NDArray[np.float32]) -> Scores:
-    wide = scores.astype(np.float64)
-    return np.asarray(wide - np.logaddexp.reduce(wide, axis=-1, keepdims=True))

@@ -275,16 +275,6 @@ def without_bars() -> Iterator[None]:
             talk.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def build_transformer(config: dict[str, Any]) -> nn.Module:
-    """Build a transformer from its configuration, without weights."""
-    from transformers import AutoConfig, AutoModel
-
-    values = dict(config)
-    made = AutoConfig.for_model(values.pop("model_type"), **values)
-    transformer: nn.Module = AutoModel.from_config(made, add_pooling_layer=False)  # type: ignore[no-untyped-call]
-    return transformer
-
-
 def run_transformer(
     transformer: nn.Module, pieces: Tensor, mask: Tensor, layers: Layers = "last"
 ) -> Tensor:

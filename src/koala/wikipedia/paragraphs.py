@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from koala.errors import FileError, KoalaError
-from koala.files import is_folder, parse_json
+from koala.files import is_folder, parse_json, shorten
 
 LEAST_WORDS = 20
 """Shorter paragraphs are mostly headings, captions and stubs."""
@@ -189,7 +189,7 @@ def _read_tsv(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
         elif line.strip():
             problem = (
                 f"{len(texts) + 1} tab-separated column(s) came, 2 were expected (title, text): "
-                f"{_shorten(line)}"
+                f"{shorten(line)}"
             )
             raise FileError(path, problem, line=number)
 
@@ -201,7 +201,7 @@ def _read_json(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
         try:
             value = parse_json(line)
         except KoalaError as error:
-            raise FileError(path, f"{error} {_shorten(line)}", line=number) from None
+            raise FileError(path, f"{error} {shorten(line)}", line=number) from None
         title, text = (_get_string(value, key, path, number) for key in ("title", "text"))
         # Extracted articles are not wrapped: every line end parts two paragraphs.
         for paragraph in text.split("\n"):
@@ -211,7 +211,7 @@ def _read_json(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
 def _get_string(value: object, key: str, path: Path, number: int) -> str:
     found = value.get(key) if isinstance(value, dict) else None
     if not isinstance(found, str):
-        problem = f'an object with "title" and "text" was expected, {_shorten(repr(value))} came.'
+        problem = f'an object with "title" and "text" was expected, {shorten(repr(value))} came.'
         raise FileError(path, problem, line=number)
     return found
 
@@ -246,7 +246,3 @@ def _join_wrapped(path: Path, lines: Iterable[_Line]) -> Iterator[str]:
             problem = f"more than {LONGEST:,} characters without a blank line between paragraphs."
             raise FileError(path, problem, line=number)
     yield " ".join(parts)
-
-
-def _shorten(line: str, width: int = 60) -> str:
-    return repr(line if len(line) <= width else line[: width - 1] + "…")
