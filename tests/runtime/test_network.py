@@ -11,6 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
+from safetensors.numpy import load_file, save_file  # noqa: E402
+
 from koala.errors import FileError  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.prediction import Reader, predict_grids  # noqa: E402
@@ -20,6 +22,7 @@ from koala.settings import SHARED  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.export import export_network  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
+from koala.training.packing import read_public, round_public  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -219,7 +222,7 @@ def test_what_the_public_encoder_has_is_read_from_there(base, tmp_path):
     torch.manual_seed(0)
     model, batcher = build_model(settings), build_batcher(settings)
     card = Card("tiny", settings.to_toml())
-    public = Path(settings.encoder.name)
+    public = read_public(Path(settings.encoder.name))
     export_network(model, batcher, items[:2], tmp_path, card, public=public)
     network = OnnxNetwork(tmp_path)
     batch = batcher.build(items)
@@ -227,3 +230,47 @@ def test_what_the_public_encoder_has_is_read_from_there(base, tmp_path):
     # The embeddings alone are 30,522 × 32 numbers; none of them is in the file.
     assert (tmp_path / "network.onnx").stat().st_size < 30522 * 32 / 3
     assert "embeddings.word_embeddings.weight" in [name for name, _ in network.card.public.values()]
+
+
+def test_several_networks_read_one_encoder(base, tmp_path):
+    settings = replace(
+        base,
+        encoder=replace(base.encoder, is_frozen=True, layers="mixture", n_frozen_layers=1),
+        knowledge=replace(base.knowledge, encoder=SHARED),
+    )
+    items = build_training_data(tiny.build_corpus(), settings).dev
+    batcher = build_batcher(settings)
+    batch = batcher.build(items)
+    encoder = tmp_path / "encoder.safetensors"
+    for seed, name in enumerate(("one", "two", "whole")):
+        torch.manual_seed(seed)
+        model = build_model(settings)
+        public = round_public(Path(settings.encoder.name), encoder) if name != "whole" else None
+        card = Card(name, settings.to_toml())
+        export_network(model, batcher, items[:2], tmp_path / name, card, public=public)
+        tags = OnnxNetwork(tmp_path / name)(batch).tags
+        np.testing.assert_allclose(tags, model.predict(batch).tags, atol=1e-4)
+    sizes = {
+        name: sum(f.stat().st_size for f in (tmp_path / name).iterdir())
+        for name in ("one", "whole")
+    }
+    # The embeddings are 30,522 × 32 numbers of a byte; the encoder is theirs and a little more.
+    assert sizes["whole"] - sizes["one"] > 30522 * 32
+    assert not (tmp_path / "one" / "tables.safetensors").exists()
+    signatures = {name: OnnxNetwork(tmp_path / name).card.signature for name in ("one", "two")}
+    assert signatures["one"].removeprefix("one") != signatures["two"].removeprefix("two")
+    encoder.rename(tmp_path / "elsewhere")
+    with pytest.raises(FileError, match=r"encoder\.safetensors"):
+        OnnxNetwork(tmp_path / "one")
+
+
+def test_another_encoder_is_not_taken_for_the_shared_one(base, tmp_path):
+    folder = Path(base.encoder.name)
+    file = tmp_path / "encoder.safetensors"
+    names = round_public(folder, file).names
+    assert round_public(folder, file).names == names
+    other = tiny.build_encoder(tmp_path / "other")
+    weights = load_file(other / "model.safetensors")
+    save_file({name: -weight for name, weight in weights.items()}, other / "model.safetensors")
+    with pytest.raises(FileError, match="not the 8-bit tables"):
+        round_public(other, file)

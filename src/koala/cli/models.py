@@ -8,6 +8,7 @@ import typer
 from koala.cli.corpus import Data, find_corpus
 from koala.cli.output import show, write_json
 from koala.cli.training import needs_training, open_source, tell
+from koala.errors import KoalaError
 
 EXPORT_EXAMPLE = "Example: koala export runs/tracker-minilm-seed0 -o my-model --data propara/"
 MODELS_EXAMPLE = "Example: koala models --json"
@@ -64,9 +65,18 @@ def export_cli(
             "--without-public", help="Leave out what is in the public encoder; it is read there."
         ),
     ] = False,
+    encoder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Leave it out, too, but read it from this file, for several networks that lie "
+            "beside it; made where it is missing."
+        ),
+    ] = None,
     data: Data = None,
 ) -> None:
     """Write a trained tracker as a network that runs without torch; dev sets its temperatures."""
+    if encoder is not None and without_public:
+        raise KoalaError("--without-public and --encoder: the encoder is read from one place.")
     with needs_training():
         from koala.training.checkpoint import read_settings_of
         from koala.training.release import release
@@ -81,6 +91,7 @@ def export_cli(
                 output,
                 name or output.name,
                 leaves_out_public=without_public,
+                encoder=encoder,
             )
     tell(f"Wrote {output}.")
     write_json({"signature": card.signature, "scores": card.scores})

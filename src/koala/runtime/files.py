@@ -39,6 +39,8 @@ class Card:
     """For each graph the tables that are not in its file."""
     public: dict[str, tuple[str, bool]] = field(default_factory=dict)
     """Which of them are the public encoder's: the name of the weight, and whether it is turned."""
+    encoder: str = ""
+    """Where those lie as 8-bit numbers, seen from the network's folder; else with the encoder."""
 
     def read_settings(self) -> Settings:
         """Give the settings as values."""

@@ -80,7 +80,8 @@ def read_tables(card: Card, folder: Path) -> Tables:
     names = {name for needed in card.needs.values() for name in needed}
     tables: Tables = {}
     if card.public:
-        public = find_weights(card.read_settings().encoder.name) / WEIGHTS
+        own = folder / card.encoder if card.encoder else None
+        public = own or find_weights(card.read_settings().encoder.name) / WEIGHTS
         tables |= _read(public, card.public)
     shared = {name: (name, False) for name in names - card.public.keys()}
     if shared:

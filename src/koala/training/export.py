@@ -4,6 +4,7 @@ Triples have a graph of their own where they are read: what it says of one holds
 """
 
 import hashlib
+import os
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from koala.runtime.files import (
     Card,
     write_card,
 )
-from koala.training.packing import pack, read_public, round_weights
+from koala.training.packing import PublicTables, pack, round_weights
 
 _OPSET = 17
 _AXES = {
@@ -89,16 +90,16 @@ def export_network(
     folder: Path,
     card: Card,
     *,
-    public: Path | None = None,
+    public: PublicTables | None = None,
 ) -> None:
     """Write a network as ONNX with 8-bit weights; `items` are an example of what it will read.
 
-    The model's own weights are rounded, too: from then on both say the same. With the weights of a
-    public encoder, what training has left as it is there stays out, and is read from there.
+    The model's own weights are rounded, too: from then on both say the same. What training has left
+    as it is in a public encoder may stay out, and is read from there, or from an 8-bit copy.
     """
     model.eval()
     model.forget()
-    tables = read_public(public) if public else {}
+    tables = public or PublicTables()
     round_weights(model, tables)
     batch = batcher.build(items)
     arrays = {each.name: torch.from_numpy(getattr(batch, each.name)) for each in fields(Batch)}
@@ -122,14 +123,16 @@ def export_network(
         for new in sorted(workshop.iterdir()):
             new.replace(folder / new.name)
     transitions, starts, ends = (part.tolist() for part in model.crf.potentials())
+    digest = _digest_of(folder, tables.file)
     whole = replace(
         card,
         transitions=transitions,
         starts=starts,
         ends=ends,
-        signature=f"{card.name}|network:{_digest_of(folder)}|koala:{koala.__version__}",
+        signature=f"{card.name}|network:{digest}|koala:{koala.__version__}",
         needs=packed.needs,
         public=packed.public,
+        encoder=os.path.relpath(tables.file, folder) if tables.file else "",
     )
     write_card(whole, folder)
 
@@ -153,11 +156,10 @@ def _export(
         )
 
 
-def _digest_of(folder: Path) -> str:
+def _digest_of(folder: Path, encoder: Path | None) -> str:
     """Give a short digest of all that a network is."""
     digest = hashlib.sha256()
-    for name in (NETWORK, TRIPLES, TABLES):
-        path = folder / name
-        if path.is_file():
+    for path in (*(folder / name for name in (NETWORK, TRIPLES, TABLES)), encoder):
+        if path is not None and path.is_file():
             digest.update(path.read_bytes())
     return digest.hexdigest()[:8]

@@ -5,16 +5,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save
 from torch import nn
 
 from koala.encoders.weights import WEIGHTS
+from koala.errors import FileError
 
 Floats = NDArray[np.float32]
 Table = NDArray[Any]
@@ -25,31 +25,66 @@ _LEAST_VALUES = 4096
 _LARGEST = 127
 
 
-def read_public(folder: Path) -> dict[bytes, str]:
-    """Give the names of the large tables of a public encoder by a digest of their values."""
+@dataclass(frozen=True, slots=True)
+class PublicTables:
+    """The large tables of a public encoder, which a network need not bring."""
+
+    names: Mapping[bytes, str] = field(default_factory=dict)
+    """By a digest of their numbers."""
+    file: Path | None = None
+    """Where they lie as 8-bit numbers; None: with the public encoder, as they are."""
+
+    def find(self, table: Table) -> tuple[str, bool] | None:
+        """Give the name of a table, and whether it is turned here."""
+        if self.names and table.ndim == 2 and table.size >= _LEAST_VALUES:
+            for is_turned, each in ((False, table), (True, table.T)):
+                name = self.names.get(_digest(each))
+                if name is not None:
+                    return name, is_turned
+        return None
+
+
+def read_public(folder: Path) -> PublicTables:
+    """Find the tables of a public encoder, to be read from there."""
+    return PublicTables({_digest(table): name for name, table in _read_large(folder).items()})
+
+
+def round_public(folder: Path, file: Path) -> PublicTables:
+    """Write the tables of a public encoder as 8-bit numbers, for several networks to read."""
+    tables = {name: _round_rows(table)[0] for name, table in _read_large(folder).items()}
+    content = save(tables)
+    if not file.is_file():
+        temporary = file.with_name(f".{file.name}.tmp")
+        temporary.write_bytes(content)
+        temporary.replace(file)
+    elif file.read_bytes() != content:
+        raise FileError(file, f"not the 8-bit tables of {folder.name}. Choose another file.")
+    return PublicTables({_digest(table): name for name, table in tables.items()}, file)
+
+
+def _read_large(folder: Path) -> dict[str, Floats]:
     tables = load_file(folder / WEIGHTS)
-    return {
-        _digest(table): name
-        for name, table in tables.items()
-        if table.ndim == 2 and table.size >= _LEAST_VALUES
-    }
+    return {n: t for n, t in tables.items() if t.ndim == 2 and t.size >= _LEAST_VALUES}
 
 
-def _digest(table: Floats) -> bytes:
-    return hashlib.sha256(np.ascontiguousarray(table, dtype=np.float32).tobytes()).digest()
+def _digest(table: Table) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(table).tobytes()).digest()
 
 
-def round_weights(model: nn.Module, public: Mapping[bytes, str] = MappingProxyType({})) -> None:
-    """Round large tables to 8-bit numbers, with a scale for each row, in place; public ones stay.
+def round_weights(model: nn.Module, public: PublicTables) -> None:
+    """Round large tables to 8-bit numbers, with a scale for each row, in place.
+
+    Public ones that lie with the public encoder stay as they are.
 
     Only weights are rounded. What is computed stays in 32 bits, so that an answer never depends on
     what else is in its batch.
     """
     for parameter in model.parameters():
         if parameter.ndim == 2 and parameter.numel() >= _LEAST_VALUES:
-            if public and _digest(parameter.detach().numpy()) in public:
+            values = parameter.detach().numpy()
+            if public.file is None and public.find(values):
                 continue
-            numbers, scale = _round_rows(parameter.detach().numpy())
+            numbers, scale = _round_rows(values)
             parameter.data.copy_(torch.from_numpy(numbers * scale))
 
 
@@ -72,7 +107,7 @@ class Packed:
     """The others: read by several graphs."""
 
 
-def pack(paths: Sequence[Path], public: Mapping[bytes, str]) -> Packed:
+def pack(paths: Sequence[Path], public: PublicTables) -> Packed:
     """Store the rounded tables of graphs as the 8-bit numbers they are; opening unpacks them."""
     import onnx
 
@@ -97,7 +132,7 @@ def pack(paths: Sequence[Path], public: Mapping[bytes, str]) -> Packed:
 class _Packer:
     """One graph, whose tables are looked through first and written then."""
 
-    def __init__(self, graph: Any, public: Mapping[bytes, str]) -> None:  # noqa: ANN401
+    def __init__(self, graph: Any, public: PublicTables) -> None:  # noqa: ANN401
         from onnx import TensorProto, numpy_helper
 
         self._graph = graph
@@ -109,22 +144,30 @@ class _Packer:
         """By the name in the graph: the name of the numbers, scale, its axis, the shape."""
         for table in graph.initializer:
             values = numpy_helper.to_array(table)
-            link = _find_public(values, public)
+            link = public.find(values) if public.file is None else None
             packed = _find_numbers(values) if table.data_type == TensorProto.FLOAT else None
             if link is not None:
-                name = f"public.{link[0]}{'.turned' if link[1] else ''}"
-                if name not in self.links:
-                    self._kept.append(_leave_out(name, table.data_type, table.dims))
-                self.links[name] = link
-                self._renamed[table.name] = name
+                self._renamed[table.name] = self._link(link, table.data_type, table.dims)
             elif packed is not None:
                 numbers, scale, axis = packed
-                digest = hashlib.sha256(numbers.tobytes()).hexdigest()[:16]
-                name = f"numbers.{digest}.{'x'.join(map(str, numbers.shape))}"
-                self.numbers[name] = np.ascontiguousarray(numbers)
+                link = public.find(numbers)
+                if link is not None:
+                    name = self._link(link, TensorProto.INT8, numbers.shape)
+                else:
+                    digest = hashlib.sha256(numbers.tobytes()).hexdigest()[:16]
+                    name = f"numbers.{digest}.{'x'.join(map(str, numbers.shape))}"
+                    self.numbers[name] = np.ascontiguousarray(numbers)
                 self._tables[table.name] = (name, scale, axis, values.shape)
             else:
                 self._kept.append(table)
+
+    def _link(self, link: tuple[str, bool], kind: int, shape: Sequence[int]) -> str:
+        """Leave a public table out, and give the name that the graph has for it now."""
+        name = f"public.{link[0]}{'.turned' if link[1] else ''}"
+        if name not in self.links:
+            self._kept.append(_leave_out(name, kind, shape))
+        self.links[name] = link
+        return name
 
     def write(self, shared: set[str]) -> None:
         """Write the tables back: numbers and their scales; shared numbers are left out."""
@@ -184,17 +227,6 @@ class _Packer:
 def _picks_rows(node: Any, name: str) -> bool:  # noqa: ANN401
     axis = next((each.i for each in node.attribute if each.name == "axis"), 0)
     return node.op_type == "Gather" and axis == 0 and list(node.input).index(name) == 0
-
-
-def _find_public(values: Floats, public: Mapping[bytes, str]) -> tuple[str, bool] | None:
-    """Give the name of a public table, and whether the graph has it turned."""
-    if not public or values.ndim != 2 or values.size < _LEAST_VALUES:
-        return None
-    for is_turned, table in ((False, values), (True, values.T)):
-        name = public.get(_digest(table))
-        if name is not None:
-            return name, is_turned
-    return None
 
 
 def _leave_out(name: str, kind: int, shape: Sequence[int]) -> Any:  # noqa: ANN401

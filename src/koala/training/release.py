@@ -16,6 +16,7 @@ from koala.training.calibration import find_temperatures, measure_calibration
 from koala.training.checkpoint import open_checkpoint
 from koala.training.export import export_network
 from koala.training.loop import build_batcher
+from koala.training.packing import read_public, round_public
 from koala.training.run import DataSource
 
 
@@ -26,21 +27,28 @@ def release(
     name: str,
     *,
     leaves_out_public: bool = False,
+    encoder: Path | None = None,
 ) -> Card:
     """Export, then find temperatures and measure on dev what was exported, not what was trained.
 
-    What is as it was in the public encoder may be left out, to be read from there.
+    What is as it was in the public encoder may be left out, to be read from there, or from a file
+    beside, `encoder`, that several networks read: 8-bit numbers, made where it is missing.
     """
     model, settings = open_checkpoint(checkpoint)
     batcher = build_batcher(settings)
     data = source.get(settings)
     # Where weights came from is no affair of the network: it has its own.
-    encoder, knowledge = settings.encoder, settings.knowledge
     settings = replace(
-        settings, encoder=replace(encoder, weights=None), knowledge=replace(knowledge, weights=None)
+        settings,
+        encoder=replace(settings.encoder, weights=None),
+        knowledge=replace(settings.knowledge, weights=None),
     )
     card = Card(name, settings.to_toml())
-    public = find_weights(settings.encoder.name) if leaves_out_public else None
+    public = None
+    if encoder is not None:
+        public = round_public(find_weights(settings.encoder.name), encoder)
+    elif leaves_out_public:
+        public = read_public(find_weights(settings.encoder.name))
     export_network(model, batcher, data.dev[:8], folder, card, public=public)
     _copy_tokenizer(settings.encoder.name, folder)
     scorer = Reader(OnnxNetwork(folder), batcher)
