@@ -149,8 +149,9 @@ def forget() -> None:
 
     koala.text._known.clear()
     Store.keep_open()._known.clear()
-    if koala.scale.local._tracker is not None:
-        koala.scale.local._tracker.scorer.network._triples._known.clear()
+    if koala.scale.local._trackers is not None:
+        for tracker in koala.scale.local._trackers._opened.values():
+            tracker.scorer.network._triples._known.clear()
 
 
 def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, object]:

@@ -14,7 +14,7 @@ from koala.errors import KoalaError
 from koala.examples import read_example
 from koala.runtime.files import read_card
 from koala.runtime.models import find_model, list_models
-from koala.tracker import join
+from koala.tracker import find_missing, join
 
 TEXT = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
 
@@ -82,6 +82,39 @@ def test_a_tracker_joined_with_itself_is_itself(tracker):
     assert grid.signature == f"{alone.signature}+{alone.signature}"
 
 
+def test_a_procedure_without_entities_has_an_empty_grid(tracker):
+    some = Procedure.from_text(TEXT, ["water"], id="some")
+    none = Procedure.from_text("Hello.", id="none")
+    grids = tracker.track_all([none, some, none])
+    assert grids[0] == grids[2] == koala.Grid("none", ("Hello.",), (), tracker.signature)
+    assert grids[1] == tracker.track(TEXT, ["water"], id="some")
+    assert [each.grid for each in tracker.explain_all([none, some])] == grids[:2]
+    assert tracker.track_all([none]) == [grids[0]]
+
+
+def test_entities_are_found_where_they_are_missing(monkeypatch):
+    monkeypatch.setattr("koala.participants.find_participants", lambda _, **__: [("leaf",), ()])
+    named = Procedure.from_text(TEXT, ["water"], id="named")
+    bare = [Procedure.from_text(TEXT, id=id) for id in "ab"]
+    found = find_missing([bare[0], named, bare[1]])
+    assert [(each.id, [e.name for e in each.entities]) for each in found] == [
+        ("a", ["leaf"]), ("named", ["water"]), ("b", []),
+    ]  # fmt: skip
+
+
+def test_grids_say_that_triples_are_missing(tracker):
+    without = koala.load(has_knowledge=False)
+    assert without.card == tracker.card
+    expected = f"{tracker.card.signature}|knowledge:none"
+    assert without.track(TEXT, ["water"]).signature == expected
+    assert without.explain(TEXT, ["water"]).grid.signature == expected
+    joined = join([without, without])
+    assert joined.signature == f"{joined.card.signature}|knowledge:none"
+    # The recipes network reads no triples: none are missing.
+    recipes = koala.load("recipes", has_knowledge=False)
+    assert recipes.signature == recipes.card.signature
+
+
 def test_every_cell_has_a_reason(tracker):
     explanation = tracker.explain(TEXT, ["water", "sugar"])
     assert explanation.grid == tracker.track(TEXT, ["water", "sugar"])
@@ -100,6 +133,21 @@ def test_found_entities_join_the_named_ones(tracker, monkeypatch):
     assert tracker.track(TEXT).names == ("waters", "the leaf")
     assert tracker.track(TEXT, ["water"], find=True).names == ("water", "the leaf")
     assert tracker.track(TEXT, ["water"]).names == ("water",)
+
+
+def test_a_name_alone_is_no_list_of_names(tracker):
+    with pytest.raises(KoalaError, match=r"entities is 'water'; a list of names was expected"):
+        tracker.track(TEXT, "water")
+
+
+def test_what_a_text_never_names_is_told(tracker):
+    assert tracker.find_unnamed(TEXT, ["water", "unicorn"]) == ["unicorn"]
+    assert tracker.find_unnamed(TEXT, ["waters"]) == []
+
+
+def test_networks_that_read_differently_are_not_averaged(tracker):
+    with pytest.raises(KoalaError, match="koala-small and koala-recipes read texts differently"):
+        koala.tracker.join([tracker, koala.load("recipes")])
 
 
 def test_a_model_has_a_short_and_a_long_name():

@@ -1,8 +1,14 @@
 """Which tracker reads a text, and when it is opened."""
 
+from functools import partial
+
 import pytest
 
-from koala.trackers import Trackers
+from koala.errors import KoalaError
+from koala.knowledge.conceptnet import build_store
+from koala.knowledge.store import Store
+from koala.tracker import load
+from koala.trackers import Trackers, sign_knowledge
 
 from .web.fake import FakeTracker
 
@@ -55,3 +61,27 @@ def test_one_alone_reads_everything(name):
     alone = Trackers.alone(tracker)
     assert alone.choices == ("auto", name.removeprefix("koala-"))
     assert alone.choose("auto", RECIPE) is alone.choose("auto", PROCESS) is tracker
+
+
+def test_signatures_are_those_of_the_grids():
+    trackers = Trackers.bundled(partial(load, has_knowledge=False))
+    tracker = trackers.choose("auto", PROCESS)
+    assert trackers.signatures["small"] == tracker.signature != tracker.card.signature
+    assert Trackers.alone(tracker).signatures == {"small": tracker.signature}
+
+
+def test_knowledge_has_a_signature(tmp_path, monkeypatch):
+    own = Store.open().signature
+    assert sign_knowledge("small") == f"knowledge:{own}"
+    assert sign_knowledge("small", has_knowledge=False) == "knowledge:none"
+    assert sign_knowledge("auto") == f"knowledge:{own} | knowledge:none"
+    source = tmp_path / "in.tsv"
+    source.write_text("head\trelation\ttail\nleaf\tPartOf\tplant\n")
+    build_store([source], tmp_path / "my.store")
+    monkeypatch.setenv("KOALA_STORE", str(tmp_path / "my.store"))
+    other = Store.open().signature
+    assert sign_knowledge("small") == f"knowledge:{other}" != f"knowledge:{own}"
+    monkeypatch.setenv("KOALA_STORE", str(tmp_path / "none"))
+    with pytest.raises(KoalaError, match="no such store"):
+        sign_knowledge("small")
+    assert sign_knowledge("recipes") == "knowledge:none"

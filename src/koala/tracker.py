@@ -11,6 +11,7 @@ from koala.errors import KoalaError
 from koala.explanation import Explanation
 from koala.grid import Grid
 from koala.items import Item, build_items
+from koala.knowledge.store import Store
 from koala.prediction import (
     Ensemble,
     Reader,
@@ -24,9 +25,12 @@ from koala.prediction import (
 from koala.runtime.files import TOKENIZER, Card
 from koala.runtime.models import DEFAULT, find_model
 from koala.runtime.network import OnnxNetwork
+from koala.settings import KnowledgeSettings
 from koala.text import stem_content
 
 Progress = Callable[[int, int], None]
+
+_NO_KNOWLEDGE = "knowledge:none"
 
 _N_KEPT = 64
 """Texts that a tracker remembers: enough for a chunk, few for a server that runs for weeks."""
@@ -47,8 +51,17 @@ class Tracker:
         self.n_threads = n_threads
         self.scorer = scorer
         self.settings = card.read_settings()
-        knowledge = self.settings.knowledge
-        self._knowledge = replace(knowledge, is_used=knowledge.is_used and has_knowledge)
+        self.has_knowledge = has_knowledge
+        self._knowledge = restrict_knowledge(self.settings.knowledge, has_knowledge=has_knowledge)
+
+    @property
+    def signature(self) -> str:
+        """What stands in the grids: the card's, and that triples are missing, if they are.
+
+        Without those that a network was trained with, other grids come out.
+        """
+        is_restricted = self.settings.knowledge.is_used and not self._knowledge.is_used
+        return f"{self.card.signature}|{_NO_KNOWLEDGE}" if is_restricted else self.card.signature
 
     def track(
         self,
@@ -71,7 +84,7 @@ class Tracker:
         knowledge_progress: Progress | None = None,
         progress: Progress = lambda _done, _total: None,
     ) -> list[Grid]:
-        """Track the entities of many procedures."""
+        """Track the entities of many procedures; one that has none has an empty grid."""
         card = self.card
         grids = predict_grids(
             self.scorer,
@@ -80,7 +93,8 @@ class Tracker:
             temperatures=(card.tag_temperature, card.place_temperature),
             progress=progress,
         )
-        return [replace(grid, signature=card.signature) for grid in grids]
+        signed = iter([replace(grid, signature=self.signature) for grid in grids])
+        return [next(signed) if each.entities else self._build_empty(each) for each in procedures]
 
     def explain(
         self,
@@ -100,7 +114,7 @@ class Tracker:
         knowledge_progress: Progress | None = None,
         progress: Progress = lambda _done, _total: None,
     ) -> list[Explanation]:
-        """Track the entities of many procedures, with a reason for every cell."""
+        """Track the entities of many procedures, as `track_all`, with a reason for every cell."""
         card = self.card
         explanations = predict_explanations(
             self.scorer,
@@ -109,9 +123,12 @@ class Tracker:
             temperatures=(card.tag_temperature, card.place_temperature),
             progress=progress,
         )
+        signed = iter(
+            [replace(e, grid=replace(e.grid, signature=self.signature)) for e in explanations]
+        )
         return [
-            replace(each, grid=replace(each.grid, signature=card.signature))
-            for each in explanations
+            next(signed) if each.entities else Explanation(self._build_empty(each), ())
+            for each in procedures
         ]
 
     def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
@@ -121,25 +138,32 @@ class Tracker:
         temperatures = (card.tag_temperature, card.place_temperature)
         return predict_probabilities(self.scorer, items, temperatures=temperatures)
 
+    def find_unnamed(self, text: str | Sequence[str], entities: Sequence[str] | None) -> list[str]:
+        """Give those of the entities that the text never names: what is said of them is a guess."""
+        procedure = Procedure("text", build_steps(text), build_entities(entities))
+        (annotated,) = annotate_as(self.settings.text, [procedure])
+        return [entity.name for entity in annotated.entities if not entity.mentions]
+
     def _build_items(
         self, procedures: Sequence[Procedure], progress: Progress | None
     ) -> list[Item]:
-        annotated = annotate_as(self.settings.text, procedures)
+        some = [procedure for procedure in procedures if procedure.entities]
+        if not some:
+            return []
+        annotated = annotate_as(self.settings.text, some)
         triples = find_triples(
             annotated, self._knowledge, n_threads=self.n_threads, progress=progress
         )
         return build_items(annotated, triples)
 
+    def _build_empty(self, procedure: Procedure) -> Grid:
+        texts = tuple(step.text for step in procedure.steps)
+        return Grid(procedure.id, texts, (), self.signature)
+
     def _build_procedure(
         self, text: str | Sequence[str], entities: Sequence[str] | None, *, find: bool, id: str
     ) -> Procedure:
-        if isinstance(text, str):
-            procedure = Procedure.from_text(text, entities or (), id=id)
-        else:
-            steps = tuple(Step(line) for step in text if (line := " ".join(step.split())))
-            procedure = Procedure(id, steps, tuple(map(build_entity, entities or ())))
-        if not procedure.steps:
-            raise KoalaError("The text is empty.")
+        procedure = Procedure(id, build_steps(text), build_entities(entities))
         if entities is None or find:
             procedure = add_participants([procedure], n_threads=self.n_threads)[0]
         if not procedure.entities and (entities is None or find):
@@ -147,6 +171,36 @@ class Tracker:
         if not procedure.entities:
             raise KoalaError("No entities to track; name one or more.")
         return procedure
+
+
+def build_entities(names: Sequence[str] | None) -> tuple[Entity, ...]:
+    """Build entities of their names."""
+    if isinstance(names, str):
+        raise KoalaError(f"entities is {names!r}; a list of names was expected: [{names!r}].")
+    return tuple(map(build_entity, names or ()))
+
+
+def build_steps(content: str | Sequence[str]) -> tuple[Step, ...]:
+    """Split a text into steps; of steps that are split already, take those that say something.
+
+    >>> [step.text for step in build_steps(["Water  boils.", " ", "Steam rises."])]
+    ['Water boils.', 'Steam rises.']
+    """
+    if isinstance(content, str):
+        return Procedure.from_text(content).steps
+    steps = tuple(Step(line) for step in content if (line := " ".join(step.split())))
+    if not steps:
+        raise KoalaError("The text is empty: no step says anything.")
+    return steps
+
+
+def find_missing(
+    procedures: Sequence[Procedure], *, n_threads: int | None = None
+) -> list[Procedure]:
+    """Find the entities worth tracking of procedures that name none; there may be none, still."""
+    bare = [procedure for procedure in procedures if not procedure.entities]
+    found = iter(add_participants(bare, n_threads=n_threads))
+    return [procedure if procedure.entities else next(found) for procedure in procedures]
 
 
 def add_participants(
@@ -169,6 +223,18 @@ def _choose_new(known: Sequence[Entity], names: Sequence[str]) -> list[Entity]:
     taken = {stem_content(alias) for entity in known for alias in entity.aliases}
     new = [build_entity(name) for name in names]
     return [e for e in new if not taken & {stem_content(alias) for alias in e.aliases}]
+
+
+def restrict_knowledge(settings: KnowledgeSettings, *, has_knowledge: bool) -> KnowledgeSettings:
+    """Give the settings of what is retrieved: nothing, if knowledge is not wanted."""
+    return replace(settings, is_used=settings.is_used and has_knowledge)
+
+
+def sign_store(settings: KnowledgeSettings) -> str:
+    """Say where triples come from: the signature of the store, which its file holds, or `none`."""
+    if not settings.is_used:
+        return _NO_KNOWLEDGE
+    return f"knowledge:{Store.keep_open(settings.store).signature}"
 
 
 def load(
@@ -198,6 +264,10 @@ def join(trackers: Sequence[Tracker]) -> Tracker:
     if len(trackers) == 1:
         return first
     settings = first.settings
+    for other in (tracker.settings for tracker in trackers):
+        if (other.corpus, other.text) != (settings.corpus, settings.text):
+            names = " and ".join(tracker.card.name for tracker in trackers)
+            raise KoalaError(f"{names} read texts differently; their scores cannot be averaged.")
     readers = [tracker for tracker in trackers if tracker.settings.knowledge.is_used]
     if readers:
         settings = replace(settings, knowledge=readers[0].settings.knowledge)
@@ -210,4 +280,5 @@ def join(trackers: Sequence[Tracker]) -> Tracker:
         signature="+".join(card.signature for card in cards),
     )
     scorer = Ensemble(tuple(tracker.scorer for tracker in trackers))
-    return Tracker(scorer, card, n_threads=first.n_threads)
+    has_knowledge = all(tracker.has_knowledge for tracker in trackers)
+    return Tracker(scorer, card, has_knowledge=has_knowledge, n_threads=first.n_threads)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from koala.runtime.files import read_card
 from koala.runtime.models import AUTO, DEFAULT, RECIPES, choose_model, find_model
-from koala.tracker import Tracker
+from koala.tracker import Tracker, restrict_knowledge, sign_store
 
 
 class Trackers:
@@ -13,15 +13,17 @@ class Trackers:
 
     def __init__(self, signatures: Mapping[str, str], open: Callable[[str], Tracker]) -> None:
         self.signatures = dict(signatures)
-        """What stands in the grids of each; the first is for texts that no other one fits."""
+        """What stands in the grids of each; the first is for texts that no other one fits.
+
+        Of one that is not open yet: what its card says."""
         self._open = open
         self._opened: dict[str, Tracker] = {}
 
     @classmethod
     def alone(cls, tracker: Tracker) -> "Trackers":
         """One tracker, whatever the text."""
-        card = tracker.card
-        return cls({card.name.removeprefix("koala-"): card.signature}, lambda _name: tracker)
+        name = tracker.card.name.removeprefix("koala-")
+        return cls({name: tracker.signature}, lambda _name: tracker)
 
     @classmethod
     def bundled(cls, open: Callable[[str], Tracker]) -> "Trackers":
@@ -40,6 +42,7 @@ class Trackers:
             model = self._fit(content if isinstance(content, str) else "\n".join(content))
         if model not in self._opened:
             self._opened[model] = self._open(model)
+            self.signatures[model] = self._opened[model].signature
         return self._opened[model]
 
     def _fit(self, text: str) -> str:
@@ -53,3 +56,12 @@ def sign(model: str | Path) -> str:
     if model == AUTO:
         return " | ".join(sign(name) for name in (DEFAULT, RECIPES))
     return read_card(find_model(model)).signature
+
+
+def sign_knowledge(model: str | Path, *, has_knowledge: bool = True) -> str:
+    """Say where the triples that a model reads come from, as `sign` does of the model."""
+    if model == AUTO:
+        signatures = (sign_knowledge(n, has_knowledge=has_knowledge) for n in (DEFAULT, RECIPES))
+        return " | ".join(signatures)
+    settings = read_card(find_model(model)).read_settings().knowledge
+    return sign_store(restrict_knowledge(settings, has_knowledge=has_knowledge))

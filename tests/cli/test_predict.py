@@ -45,3 +45,41 @@ def test_recipes_come_with_input(koala, recipes, tmp_path):
     assert done.returncode != 0
     assert "--input" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+LINES = [
+    {"id": "a", "text": "Hello."},
+    {"id": "b", "text": "Roots absorb water. It flows to the leaf.", "entities": ["water"]},
+    {"id": "c", "text": "The river carries sand to the sea. The sand sinks."},
+]
+
+
+def test_a_procedure_in_which_nothing_is_found_has_an_empty_grid(koala, tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    done = koala("predict", "--input", source, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert "2 of 3 procedures came without entities" in done.stderr
+    grids = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [grid["id"] for grid in grids] == ["a", "b", "c"]
+    assert grids[0]["entities"] == []
+    assert grids[0]["signature"] == grids[1]["signature"]
+    assert all(grid["entities"] for grid in grids[1:])
+    # `-` is stdin and stdout.
+    done = koala("predict", "--input", "-", "-o", "-", stdin=source.read_bytes())
+    assert done.stdout == out.read_text()
+    # And where nothing is found at all.
+    source.write_text(json.dumps(LINES[0]) + "\n")
+    done = koala("predict", "--input", source, "-o", "-")
+    assert json.loads(done.stdout) == grids[0]
+
+
+def test_stdout_takes_one_of_both(koala, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = json.dumps(LINES[1]).encode()
+    done = koala("predict", "--input", "-", "-o", "-", "--probabilities", "-", stdin=line)
+    assert done.returncode == 2
+    assert "cannot both go to stdout" in done.stderr
+    done = koala("predict", "--input", "-", "-o", "p", "--probabilities", "-", stdin=line)
+    assert json.loads(done.stdout)["entity"] == "water"
+    assert [path.name for path in tmp_path.iterdir()] == ["p"]

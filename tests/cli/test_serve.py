@@ -24,7 +24,7 @@ def test_who_opens_the_server_to_others_is_warned(koala):
 def test_the_bundled_models_are_served_or_the_one_that_is_named():
     both = open_trackers(None, has_knowledge=False)
     assert both.choices == ("auto", "small", "recipes")
-    assert both.choose("small", "").card.signature == both.signatures["small"]
+    assert both.choose("small", "").signature == both.signatures["small"]
     alone = open_trackers("koala-small", has_knowledge=False)
     assert alone.choices == ("auto", "small")
 

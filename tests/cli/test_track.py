@@ -23,6 +23,9 @@ class FakeTracker:
         self.calls.append((text, entities, find, id))
         return RAIN
 
+    def find_unnamed(self, _text, entities):
+        return [name for name in entities if name == "unicorn"]
+
     def explain(self, text, entities=None, *, find=False, id="text"):
         self.calls.append((text, entities, find, id))
         return explain(RAIN, TRIPLES)
@@ -120,6 +123,12 @@ def test_reasons_are_refused_where_they_have_no_room(track, tracker, format):
         f"--explain: {format} has no room for reasons. Formats that do: table, json, html."
     )
     assert tracker.calls == []
+
+
+def test_what_the_text_never_names_is_tracked_with_a_warning(track):
+    done = track("--format", "json", "--entity", "water", "--entity", "unicorn")
+    assert done.stderr == "Warning: the text never names unicorn.\n"
+    assert json.loads(done.stdout) == RAIN.to_dict()
 
 
 def test_other_languages_are_tracked_with_a_warning(track):

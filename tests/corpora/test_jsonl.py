@@ -7,6 +7,7 @@ from koala.corpora.corpus import Example
 from koala.corpora.jsonl import read_examples, write_examples
 from koala.document import Entity, Procedure, Step
 from koala.errors import FileError
+from koala.grid import Grid
 
 from ..strategies import grids
 
@@ -27,6 +28,14 @@ def test_texts_steps_and_entities(tmp_path):
     assert one.procedure.id == "5"
     assert one.procedure.entities[0].aliases == ("dough", "batter")
     assert (two.procedure.id, two.procedure.prompt, two.gold) == ("2", "Why?", None)
+
+
+def test_no_entities_are_a_grid_where_something_has_signed_it(tmp_path):
+    value = {"id": "a", "steps": ["Hello."], "entities": [], "signature": "model|1"}
+    (empty,) = read(tmp_path, value)
+    assert empty.gold == Grid("a", ("Hello.",), (), "model|1")
+    (bare,) = read(tmp_path, {key: value[key] for key in value if key != "signature"})
+    assert bare.gold is None
 
 
 @settings(max_examples=40)

@@ -1,11 +1,13 @@
 """How far a run has come: whatever moment it is killed at, nothing is lost and nothing twice."""
 
+import json
+
 import pytest
 
 from koala.errors import FileError
-from koala.scale.journal import Job, Journal
+from koala.scale.journal import Job, Journal, list_files
 
-JOB = Job((("in.jsonl", 10),), "model", 2)
+JOB = Job((("in.jsonl", 10),), "model", "knowledge:none", 2)
 CHUNKS = [("a\nb\n", ""), ("c\n", "bad\n"), ("d\ne\n", "")]
 GRIDS, BAD = b"a\nb\nc\nd\ne\n", b"bad\n"
 
@@ -97,3 +99,60 @@ def test_a_run_that_is_killed_while_files_get_their_names_has_ended(tmp_path, mo
     with pytest.raises(FileError, match="finished already"):
         run(output, resume=True)
     assert is_whole(output)
+
+
+def test_a_run_goes_on_only_with_the_same_knowledge(tmp_path):
+    with pytest.raises(KilledError):
+        run(tmp_path / "out", kill_at=1)
+    other = Job(JOB.inputs, JOB.model, "knowledge:b14d4ff5ab95", JOB.chunk)
+    with pytest.raises(FileError, match="other knowledge"):
+        Journal(tmp_path / "out", other, resume=True)
+
+
+def test_a_run_of_which_nothing_came_leaves_nothing(tmp_path):
+    with pytest.raises(KilledError), Journal(tmp_path / "out", JOB, resume=False):
+        raise KilledError
+    assert list(tmp_path.iterdir()) == []
+
+
+POSITION = {"n_records": 0, "n_bad": 0, "n_bytes": 0, "n_bad_bytes": 0}
+OURS = {"inputs": [["in.jsonl", 10]], "model": "model", "knowledge": "knowledge:none", "chunk": 2}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        3,
+        None,
+        {"job": 1, "position": {}},
+        {"job": {}, "position": {}},
+        {"job": OURS},
+        {"job": OURS | {"inputs": [1]}, "position": POSITION},
+        {"job": OURS | {"inputs": [["in.jsonl", "x"]]}, "position": POSITION},
+        {"job": OURS | {"more": 1}, "position": POSITION},
+        {"job": {k: OURS[k] for k in OURS if k != "knowledge"}, "position": POSITION},
+        {"job": OURS, "position": POSITION | {"more": 1}},
+        {"job": OURS, "position": POSITION | {"n_bytes": -1}},
+        {"job": OURS, "position": POSITION | {"n_records": "2"}},
+    ],
+)
+def test_what_is_no_journal_is_refused_by_name_and_kept(tmp_path, value):
+    path = tmp_path / "out.journal"
+    path.write_text(json.dumps(value))
+    with pytest.raises(FileError, match=r"out\.journal: not a journal of this version"):
+        Journal(tmp_path / "out", JOB, resume=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["out.journal"]
+    path.write_text("{")
+    with pytest.raises(FileError, match="not a journal"):
+        Journal(tmp_path / "out", JOB, resume=True)
+    path.write_text(json.dumps({"job": OURS, "position": POSITION}))
+    run(tmp_path / "out", resume=True)
+    assert is_whole(tmp_path / "out")
+
+
+def test_the_files_of_a_run_are_known(tmp_path):
+    with pytest.raises(KilledError):
+        run(tmp_path / "out", kill_at=2)
+    assert set(tmp_path.iterdir()) < set(list_files(tmp_path / "out"))

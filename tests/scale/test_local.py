@@ -1,5 +1,6 @@
 """`koala batch` on one machine: nothing lost, nothing twice, bad records told apart."""
 
+import gzip
 import json
 import os
 import random
@@ -12,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import koala
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 from koala.scale.journal import Job, Journal
 from koala.scale.local import CHUNK, Plan, run_local
 from koala.scale.records import LONGEST, Limits, read_records
-from koala.trackers import sign
+from koala.trackers import sign, sign_knowledge
 
 STEPS = [
     "Roots absorb water from the soil.",
@@ -77,7 +78,7 @@ def test_auto_reads_recipes_as_recipes_and_goes_on_only_as_auto(tmp_path):
     found = koala.Grid.from_dict(lines[1])
     assert [row.locations for row in found.rows] == [row.locations for row in alone.rows]
     # A run of `auto` that was stopped is no run of the small model.
-    job = Job(((source.name, source.stat().st_size),), sign("auto"), CHUNK)
+    job = Job(((source.name, source.stat().st_size),), sign("auto"), sign_knowledge("auto"), CHUNK)
     with Journal(tmp_path / "stopped.jsonl", job, resume=False) as journal:
         journal.add("", "", 0, 0)
     with pytest.raises(FileError, match="another model"):
@@ -159,9 +160,8 @@ def test_bad_records_are_reported_and_stop_nothing(tmp_path):
 
 def test_a_run_is_not_written_over_or_mixed_up(whole, tmp_path):
     source, _ = whole
-    (tmp_path / "o.journal").write_text(
-        json.dumps({"job": {"inputs": [["x", 1]], "model": "m", "chunk": 1}, "position": {}})
-    )
+    job = {"inputs": [["x", 1]], "model": "m", "knowledge": "knowledge:none", "chunk": 1}
+    (tmp_path / "o.journal").write_text(json.dumps({"job": job, "position": {}}))
     with pytest.raises(FileError, match="not finished"):
         run_local([source], tmp_path / "o")
     with pytest.raises(FileError, match="other inputs"):
@@ -176,6 +176,105 @@ def test_records_are_streamed_from_any_number_on(whole):
     source, _ = whole
     records = list(read_records([source, source], start=3 * CHUNK))
     assert len(records) == 3 * CHUNK + 10
-    assert records[0].line == 3 * CHUNK + 1
+    assert records[0].line == records[0].number == 3 * CHUNK + 1
+    assert (records[-1].line, records[-1].number) == (3 * CHUNK + 5, 6 * CHUNK + 10)
     assert records[-1].end == 2 * source.stat().st_size
     assert Limits().steps == 1000
+
+
+def read_ids(path: Path) -> list[str]:
+    return [json.loads(line)["id"] for line in path.read_text().splitlines()]
+
+
+class StopError(Exception):
+    pass
+
+
+def stop(_done: int, _total: int, _n: int) -> None:
+    raise StopError
+
+
+def test_records_without_an_id_are_numbered_over_all_files(tmp_path):
+    bare = {"steps": STEPS[:1], "entities": ["water"]}
+    one = write_records(tmp_path / "one.jsonl", [bare, b"{", bare] * 11)
+    two = write_records(tmp_path / "two.jsonl", [bare, {**bare, "id": "mine"}, bare])
+    run_local([one, two], tmp_path / "out")
+    ids = read_ids(tmp_path / "out")
+    assert ids[:3] == ["1", "3", "4"]
+    assert ids[-4:] == ["33", "34", "mine", "36"]
+    with pytest.raises(StopError):
+        run_local([one, two], tmp_path / "stopped", progress=stop)
+    run_local([one, two], tmp_path / "stopped", resume=True)
+    assert (tmp_path / "stopped").read_bytes() == (tmp_path / "out").read_bytes()
+
+
+def test_grids_with_and_without_knowledge_are_told_apart_and_not_mixed(whole, tmp_path):
+    source, output = whole
+    without = Plan(has_knowledge=False)
+    with pytest.raises(StopError):
+        run_local([source], tmp_path / "o", plan=without, progress=stop)
+    with pytest.raises(FileError, match="other knowledge"):
+        run_local([source], tmp_path / "o", resume=True)
+    run_local([source], tmp_path / "o", plan=without, resume=True)
+    signatures = [
+        {json.loads(line)["signature"] for line in path.read_text().splitlines()}
+        for path in (output, tmp_path / "o")
+    ]
+    assert signatures == [{sign("small")}, {f"{sign('small')}|knowledge:none"}]
+
+
+@pytest.mark.parametrize("name", ["in", "out/../in", "link", "in.jsonl.part"])
+def test_what_is_read_is_not_written_over(tmp_path, name):
+    (tmp_path / "out").mkdir()
+    source = write_records(tmp_path / "in", [build_record(0)])
+    (tmp_path / "link").symlink_to(source)
+    other = write_records(tmp_path / "in.jsonl.part", [build_record(1)])
+    before = source.read_bytes(), other.read_bytes()
+    output = tmp_path / ("in.jsonl" if name == "in.jsonl.part" else "in")
+    with pytest.raises(FileError, match=r"is read, and .* would replace it"):
+        run_local([other, tmp_path / name], output)
+    assert (source.read_bytes(), other.read_bytes()) == before
+
+
+def test_damaged_gzip_files_are_refused_by_name(tmp_path):
+    path = tmp_path / "in.jsonl.gz"
+    rng = random.Random(0)
+    lines = [json.dumps({"text": rng.random()}) + "\n" for _ in range(20_000)]
+    whole = gzip.compress("".join(lines).encode())
+    half = len(whole) // 2
+    holed = whole[:half] + bytes(100) + whole[half + 100 :]
+    for raw in (whole[:half], holed):
+        path.write_bytes(raw)
+        read = []
+        with pytest.raises(FileError, match=r"in\.jsonl\.gz: damaged after line \d+ ") as caught:
+            read.extend(record.raw for record in read_records([path]))
+        number = int(str(caught.value).split("after line ")[1].split()[0])
+        assert 1000 < number < len(lines)
+    for raw in (b'{"text": "Water boils."}\n', b"\x1f\x8bx"):
+        path.write_bytes(raw)
+        with pytest.raises(FileError, match=r"not a gzip file|damaged after line 0"):
+            run_local([path], tmp_path / "out")
+        assert [each.name for each in tmp_path.iterdir()] == ["in.jsonl.gz"]
+
+
+def test_what_was_written_before_the_damage_stays(tmp_path):
+    path = tmp_path / "in.jsonl.gz"
+    good = gzip.compress(b"".join(json.dumps(build_record(n)).encode() + b"\n" for n in range(99)))
+    # A second member that is cut off: the first is whole.
+    path.write_bytes(good * 2 + good[: len(good) // 2])
+    with pytest.raises(FileError, match="damaged after line"):
+        run_local([path], tmp_path / "out")
+    n_lines = (tmp_path / "out.part").read_text().count("\n")
+    journal = json.loads((tmp_path / "out.journal").read_text())
+    assert n_lines == journal["position"]["n_records"] >= CHUNK
+    with pytest.raises(FileError, match="damaged after line"):
+        run_local([path], tmp_path / "out", resume=True)
+    assert (tmp_path / "out.part").read_text().count("\n") >= n_lines
+
+
+def test_a_model_that_cannot_be_opened_is_said_at_once(whole, tmp_path, monkeypatch):
+    source, _ = whole
+    monkeypatch.setenv("KOALA_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(KoalaError, match="koala encoders fetch mpnet"):
+        run_local([source], tmp_path / "o", model="base")
+    assert list(tmp_path.iterdir()) == []

@@ -65,7 +65,7 @@ def test_tables_are_read_from_any_row_on_in_order(tmp_path):
 
 
 def parse(row):
-    return parse_record(Record("f", 1, row, 0), Limits())
+    return parse_record(Record("f", 1, row, 0, 1), Limits())
 
 
 def test_times_and_decimals_are_kept_as_strings(tmp_path):

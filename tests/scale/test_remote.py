@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from koala.cli import app
 from koala.errors import KoalaError
 from koala.scale.local import CHUNK, Plan, run_local
-from koala.scale.remote import run_ray
+from koala.scale.records import Limits
+from koala.scale.remote import _open, _sign, run_ray
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -117,6 +118,18 @@ def test_one_engine_goes_on_with_a_run_of_the_other(whole, tmp_path):
     assert journal["position"]["n_records"] == 4 * CHUNK
     assert run_local(inputs, tmp_path / "o", resume=True) == position
     assert_same(tmp_path / "o", truth)
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_a_worker_with_another_model_or_store_is_refused(changed):
+    signatures = ["koala-small|network:0", "knowledge:none"]
+    own = _sign("small", has_knowledge=False)
+    signatures[1 - changed] = own[1 - changed]
+    if changed:
+        signatures[1] = "knowledge:b14d4ff5ab95"
+    with pytest.raises(KoalaError, match=r"A worker's model small is .* KOALA_STORE"):
+        _open("small", tuple(signatures), has_knowledge=False, limits=Limits())
+    assert callable(_open("small", own, has_knowledge=False, limits=Limits()))
 
 
 def test_wrong_calls_are_refused_before_ray_is_started(whole, tmp_path):

@@ -16,7 +16,8 @@ class FakeTracker:
     """Every entity is created at the first step, and where the last word of each step says."""
 
     def __init__(self, found=("water", "leaf"), name="fake"):
-        self.card = SimpleNamespace(name=name, signature=f"{name}|1")
+        self.signature = f"{name}|1"
+        self.card = SimpleNamespace(name=name, signature=self.signature)
         self.found = tuple(found)
         self.calls = []
         self.gate = Event()
@@ -25,6 +26,9 @@ class FakeTracker:
 
     def track(self, text, entities=None, *, find=False, id="text"):
         return self.explain(text, entities, find=find, id=id).grid
+
+    def find_unnamed(self, _text, entities):
+        return [name for name in entities if name == "unicorn"]
 
     def explain(self, text, entities=None, *, find=False, id="text"):
         self.calls.append((text, entities, find, id))

@@ -74,11 +74,29 @@ def test_entities_are_found_where_none_are_named_and_mixed_where_asked(client, t
     assert [call[1:3] for call in tracker.calls] == [(None, False), (["sun"], True)]
 
 
+@pytest.mark.parametrize("entities", [[], None])
+def test_an_empty_list_names_nothing(client, tracker, entities):
+    answer = ask(client, {"text": TEXT, "entities": entities})
+    assert [entity["name"] for entity in answer.json()["entities"]] == ["water", "leaf"]
+    assert tracker.calls[0][1] is None
+
+
+def test_null_in_a_field_of_ours_is_as_good_as_missing(client):
+    ours = ("id", "steps", "entities", "model", "find", "explain")
+    answer = ask(client, {"text": TEXT, **dict.fromkeys(ours), "source": None})
+    assert answer.json() == {**ask(client, {"text": TEXT}).json(), "source": None}
+
+
 def test_fields_of_others_come_back_and_never_replace_ours(client):
     value = {"text": TEXT, "entities": ["a"], "source": {"page": 3}, "signature": "mine"}
     answer = ask(client, value).json()
     assert answer["source"] == {"page": 3}
     assert answer["signature"] == "fake|1"
+
+
+def test_what_the_text_never_names_is_tracked_with_a_warning(client):
+    grid = ask(client, {"text": TEXT, "entities": ["water", "unicorn"]}).json()
+    assert grid["warnings"] == ["The text never names unicorn."]
 
 
 def test_what_is_not_english_is_tracked_with_a_warning(client):
@@ -119,7 +137,7 @@ def test_words_of_texts_are_not_kept(client):
         ('{"text": "a", "note": 1e999}', 400, "not_json", None),
         ('[{"text": "a"}, {"text": null}]', 422, "invalid", "1"),
         ('[{"text": "a"}, {"text": "a", "find": 1, "one": 1}]', 422, "invalid", "1.find"),
-        ('{"text": "a", "entities": []}', 422, "not_tracked", None),
+        ('{"steps": [" ", ""], "entities": ["a"]}', 422, "not_tracked", None),
         ('[{"text": "a"}, {"text": " "}]', 422, "not_tracked", "1"),
     ],
 )

@@ -1,5 +1,6 @@
 """`koala batch`: many procedures, streamed and resumable."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ import typer
 from koala.cli.engines import AddressOption, Engine, EngineOption, check_address
 from koala.cli.progress import show_progress
 from koala.cli.training import tell
+from koala.errors import KoalaError
 
 EXAMPLE = "Example: koala batch protocols.jsonl -o grids.jsonl --workers 2"
 
@@ -45,6 +47,7 @@ def batch_cli(
     from koala.scale.remote import run_ray
 
     check_address(engine, address)
+    check_files(inputs, output)
     run = run_local if engine is Engine.LOCAL else partial(run_ray, address=address)
     plan = Plan(workers, knowledge)
     with show_progress("Tracking") as progress:
@@ -52,3 +55,17 @@ def batch_cli(
     tell(f"Wrote {output}: {done.n_records - done.n_bad:,} grids.")
     if done.n_bad:
         tell(f"{done.n_bad:,} records could not be tracked; {output}.errors says why.")
+
+
+def check_files(inputs: Sequence[Path], output: Path) -> None:
+    """Refuse streams: what has gone through one is not there to go on with."""
+    if any(str(path) == "-" for path in inputs):
+        raise KoalaError(
+            "koala batch does not read stdin: --resume could not read it again. "
+            "Write it to a file, and give that."
+        )
+    if str(output) == "-":
+        raise KoalaError(
+            "koala batch does not write to stdout: --resume could not go on with it. "
+            "Give -o the name of a file."
+        )

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.output import write
 from koala.cli.progress import show_progress
 from koala.cli.trackers import open_trackers
 from koala.cli.training import tell
 from koala.errors import FileError, KoalaError
-from koala.files import write_text
 from koala.runtime.models import RECIPES
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def predict_cli(
     is_recipes = corpus == CorpusName.RECIPES
     if is_recipes and input is None:
         raise KoalaError("Recipes come with --input: JSON lines in the corpus's own format.")
+    if str(output) == str(probabilities) == "-":
+        raise KoalaError("-o and --probabilities cannot both go to stdout; give one a file.")
     if input is not None:
         procedures = read_recipes(input) if is_recipes else read_input(input)
     elif sentences and template:
@@ -77,19 +79,18 @@ def predict_cli(
         grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
     if probabilities is not None:
         lines = tracker.find_probabilities(procedures)
-        write_text(probabilities, "".join(json.dumps(line) + "\n" for line in lines))
-        tell(f"Wrote {probabilities}.")
+        write("".join(json.dumps(line) + "\n" for line in lines), probabilities)
     if template is not None:
         from koala.corpora.leaderboard import fill_template
 
-        write_text(output, fill_template(template, {grid.id: grid for grid in grids}))
+        write(fill_template(template, {grid.id: grid for grid in grids}), output)
     elif is_recipes:
         from koala.corpora.recipes import write_grids
 
-        write_text(output, write_grids(grids))
+        # The format has no line for a recipe without ingredients.
+        write(write_grids(grid for grid in grids if grid.rows), output)
     else:
-        write_text(output, "".join(grid.to_json() + "\n" for grid in grids))
-    tell(f"Wrote {output}.")
+        write("".join(grid.to_json() + "\n" for grid in grids), output)
 
 
 def read_recipes(path: Path) -> "list[Procedure]":
@@ -102,14 +103,12 @@ def read_recipes(path: Path) -> "list[Procedure]":
 def read_input(path: Path) -> "list[Procedure]":
     """Read procedures from JSON lines, and find entities where none are named."""
     from koala.corpora.jsonl import read_examples
-    from koala.tracker import add_participants
+    from koala.tracker import find_missing
 
     procedures = [example.procedure for example in read_examples(path)]
-    bare = [procedure for procedure in procedures if not procedure.entities]
-    found = {procedure.id: procedure for procedure in add_participants(bare)}
-    whole = [found.get(procedure.id, procedure) for procedure in procedures]
-    tell(f"{len(bare):,} of {len(whole):,} procedures came without entities.")
-    return [procedure for procedure in whole if procedure.entities]
+    n_bare = sum(not procedure.entities for procedure in procedures)
+    tell(f"{n_bare:,} of {len(procedures):,} procedures came without entities.")
+    return find_missing(procedures)
 
 
 def read_procedures(sentences: Path, template: Path, prompts: Path | None) -> "list[Procedure]":

@@ -57,6 +57,8 @@ def track_cli(
         model = choose_model(text)
         typer.echo(f"Read with {model}.", err=True)
     tracker = open_tracker(model, has_knowledge=knowledge)
+    if entity and (unnamed := tracker.find_unnamed(text, entity)):
+        typer.echo(f"Warning: the text never names {', '.join(unnamed)}.", err=True)
     track = tracker.explain if explain else tracker.track
     shown = track(text, entity or None, find=find, id=id)
     if format == GridFormat.TABLE and output is None:

@@ -16,7 +16,8 @@ def read_examples(path: str | Path) -> list[Example]:
     """Read one procedure a line.
 
     A line is `{"id", "text" | "steps", "entities"?}`; entities are names, or rows as in the output
-    of `koala track --format json`, which are then the gold grid.
+    of `koala track --format json`, which are then the gold grid. Where something signed the line,
+    no entities are a grid, too: nothing was found in that text.
     """
     examples: dict[str, Example] = {}
     for number, value in _read_objects(path):
@@ -86,7 +87,8 @@ def read_example(value: dict[str, Any], number: int) -> Example:
         pieces = Procedure.from_text(value["text"]).steps
     else:
         raise KoalaError('"text" (a string) or "steps" (a list of strings) is missing.')
-    if entities and all(isinstance(entity, dict) for entity in entities):
+    is_grid = bool(entities) or "signature" in value
+    if is_grid and all(isinstance(entity, dict) for entity in entities):
         gold = Grid.from_dict({**value, "id": id, "steps": [piece.text for piece in pieces]})
         named = tuple(Entity(name) for name in gold.names)
         return Example(Procedure(id, pieces, named, prompt), gold)

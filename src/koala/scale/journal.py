@@ -9,12 +9,12 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 from koala.files import parse_json, read_text, write_text
 
 _SECONDS = 0.5
@@ -29,6 +29,8 @@ class Job:
     inputs: tuple[tuple[str, int], ...]
     """Name and size of each file."""
     model: str
+    knowledge: str
+    """Where triples come from, if there are any."""
     chunk: int
 
 
@@ -47,10 +49,7 @@ class Journal:
 
     def __init__(self, output: Path, job: Job, *, resume: bool) -> None:
         self.output = output
-        self.errors = output.with_name(f"{output.name}.errors")
-        self._part = output.with_name(f"{output.name}.part")
-        self._bad_part = output.with_name(f"{output.name}.errors.part")
-        self._journal = output.with_name(f"{output.name}.journal")
+        _, self.errors, self._part, self._bad_part, self._journal = list_files(output)
         self._job = job
         self.position = self._noted = self._open(resume=resume)
         self._noted_at = 0.0
@@ -78,13 +77,14 @@ class Journal:
         return self._read()
 
     def _read(self) -> Position:
-        value = parse_json(read_text(self._journal))
-        inputs = tuple((str(name), int(size)) for name, size in value["job"].pop("inputs"))
-        if Job(inputs, **value["job"]) != self._job:
+        job, position = _read_journal(self._journal)
+        if job != self._job:
             raise FileError(
-                self._journal, "a run with other inputs or another model. Use those, or remove it."
+                self._journal,
+                "a run with other inputs, another model or other knowledge. "
+                "Use those, or remove it.",
             )
-        return Position(**value["position"])
+        return position
 
     def add(self, grids: str, bad: str, n_records: int, n_bad: int) -> None:
         """Write what a chunk has given; sooner or later note that it is there."""
@@ -139,6 +139,36 @@ class Journal:
             with suppress(OSError):
                 self._note()
         self.close()
+        if self.position == Position() and not self._journal.exists():
+            # It ended before anything came of it: nothing to go on with.
+            self._part.unlink(missing_ok=True)
+            self._bad_part.unlink(missing_ok=True)
+
+
+def list_files(output: Path) -> tuple[Path, Path, Path, Path, Path]:
+    """Name the files of a run: grids, bad records, both while they grow, and the journal."""
+    name = output.name
+    return (
+        output,
+        output.with_name(f"{name}.errors"),
+        output.with_name(f"{name}.part"),
+        output.with_name(f"{name}.errors.part"),
+        output.with_name(f"{name}.journal"),
+    )
+
+
+def _read_journal(path: Path) -> tuple[Job, Position]:
+    text = read_text(path)
+    try:
+        value = parse_json(text)
+        job, position = value["job"], Position(**value["position"])
+        inputs = tuple((str(name), int(size)) for name, size in job.pop("inputs"))
+        if any(type(number) is not int or number < 0 for number in astuple(position)):
+            raise ValueError("a position is a number of records or bytes")
+        return Job(inputs, **job), position
+    except (KoalaError, LookupError, TypeError, ValueError, AttributeError):
+        problem = "not a journal of this version of koala. Remove it, or write to another file."
+        raise FileError(path, problem) from None
 
 
 def _open_at(path: Path, n_bytes: int) -> IO[bytes]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from koala.errors import KoalaError
+from koala.errors import FileError, KoalaError
 from koala.runtime.models import AUTO
-from koala.scale.journal import Job, Journal, Position
+from koala.scale.journal import Job, Journal, Position, list_files
 from koala.scale.records import Limits, Record, measure, read_records
 from koala.scale.work import Lines, track_records
 from koala.tracker import load
-from koala.trackers import Trackers, sign
+from koala.trackers import Trackers, sign, sign_knowledge
 
 CHUNK = 32
 """Records that are tracked together: batches are sorted by length within these."""
@@ -45,11 +45,14 @@ Engine = Callable[[Iterator[list[Record]]], Generator[Done, None, None]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a run is to be done; neither changes what comes out."""
+    """How a run is to be done."""
 
     n_workers: int = 1
+    """Changes nothing in what comes out."""
     has_knowledge: bool = True
+    """Whether triples are retrieved: without them grids are others, and say so."""
     limits: Limits = field(default_factory=Limits)
+    """Which records are too large."""
 
 
 def run_local(
@@ -62,8 +65,16 @@ def run_local(
     progress: Progress = lambda _done, _total, _n: None,
 ) -> Position:
     """Track all records of some files; memory does not grow with them."""
-    engine = partial(_run, model=model, plan=plan or Plan())
-    return run_job(engine, inputs, output, model=model, resume=resume, progress=progress)
+    plan = plan or Plan()
+    return run_job(
+        partial(_run, model=model, plan=plan),
+        inputs,
+        output,
+        model=model,
+        has_knowledge=plan.has_knowledge,
+        resume=resume,
+        progress=progress,
+    )
 
 
 def run_job(
@@ -72,13 +83,16 @@ def run_job(
     output: Path,
     *,
     model: str | Path,
+    has_knowledge: bool = True,
     resume: bool,
     progress: Progress,
 ) -> Position:
     """Track all records of some files on any engine: the bytes and the journal are the same."""
     total = measure(inputs)
+    _check_apart(inputs, output)
     sizes = tuple((path.name, path.stat().st_size) for path in inputs)
-    job = Job(sizes, sign(model), CHUNK)
+    knowledge = sign_knowledge(model, has_knowledge=has_knowledge)
+    job = Job(sizes, sign(model), knowledge, CHUNK)
     with Journal(output, job, resume=resume) as journal:
         before = journal.position.n_records
         records = read_records(inputs, start=before)
@@ -89,6 +103,14 @@ def run_job(
                 progress(done.end, total, journal.position.n_records - before)
         journal.finish()
         return journal.position
+
+
+def _check_apart(inputs: Sequence[Path], output: Path) -> None:
+    """Refuse to write over a file that is read."""
+    written = {path.resolve() for path in list_files(output)}
+    for path in inputs:
+        if path.resolve() in written:
+            raise FileError(path, f"is read, and {output} would replace it. Write to another file.")
 
 
 def _split(records: Iterator[Record]) -> Iterator[list[Record]]:
@@ -163,16 +185,22 @@ def open_trackers(model: str, *, has_knowledge: bool) -> Trackers:
     return Trackers.bundled(open) if model == AUTO else Trackers.alone(open(model))
 
 
-_trackers: Trackers | None = None
-"""Of a worker process."""
+_trackers: Trackers | KoalaError | None = None
+"""Of a worker process, or why it has none."""
 
 
 def _open(model: str, has_knowledge: bool) -> None:
     global _trackers
-    _trackers = open_trackers(model, has_knowledge=has_knowledge)
+    try:
+        _trackers = open_trackers(model, has_knowledge=has_knowledge)
+    except KoalaError as error:
+        # Raised here it would only kill the worker: the first chunk tells it.
+        _trackers = error
 
 
 def _track(records: list[Record], limits: Limits) -> Lines:
+    if isinstance(_trackers, KoalaError):
+        raise _trackers
     if _trackers is None:
         raise RuntimeError("a worker without a tracker")
     return track_records(_trackers, records, limits)

@@ -3,20 +3,32 @@
 import gzip
 import itertools
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeGuard
 
 from koala.corpora.jsonl import read_example
 from koala.document import Procedure
 from koala.errors import FileError, KoalaError
 from koala.files import parse_json
+from koala.tracker import build_steps
 
 LONGEST = 1 << 22
 """Bytes of a line at most; a longer one is a bad record."""
+
+_FIELDS = ("id", "text", "steps", "entities", "prompt")
+"""What is read of a record; null is as good as missing."""
+
+_OPTIONS = {
+    "model": "Choose the model of all records with --model.",
+    "find": "Entities are found where none are named.",
+    "explain": "Reasons are given by `koala track --explain` and by the server.",
+}
+"""What the server takes with a procedure, and koala batch does not."""
 
 _SHOWN = 200
 """Characters of a bad record that its report quotes."""
@@ -40,6 +52,8 @@ class Record:
     raw: bytes | dict[str, Any]
     end: int
     """Bytes of all files up to the end of this record, for a progress bar."""
+    number: int
+    """Its number among those of all files, from 1 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,8 @@ class Task:
     procedure: Procedure
     rest: dict[str, Any]
     """Fields that are none of ours; they are kept."""
+    content: str | Sequence[str]
+    """The text or the steps as they came: what a model is chosen by."""
 
 
 def read_records(paths: Sequence[Path], *, start: int = 0) -> Iterator[Record]:
@@ -58,10 +74,11 @@ def read_records(paths: Sequence[Path], *, start: int = 0) -> Iterator[Record]:
 
 def _chain(paths: Sequence[Path]) -> Iterator[Record]:
     before = 0
+    numbers = itertools.count(1)
     for path in paths:
         reader = _read_table if path.suffix == ".parquet" else _read_lines
         for line, raw, done in reader(path):
-            yield Record(path.name, line, raw, before + done)
+            yield Record(path.name, line, raw, before + done, next(numbers))
         before += path.stat().st_size
 
 
@@ -77,6 +94,19 @@ def measure(paths: Sequence[Path]) -> int:
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    number = 0
+    try:
+        for number, line, done in _split_lines(path):
+            yield number, line, done
+    except (OSError, EOFError, zlib.error) as error:
+        problem = f"damaged after line {number}"
+        if not number and isinstance(error, OSError):
+            is_other = isinstance(error, gzip.BadGzipFile)
+            problem = "not a gzip file" if is_other else "cannot be read"
+        raise FileError(path, f"{problem} ({error}).") from None
+
+
+def _split_lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
     with path.open("rb") as source:
         file: IO[bytes] | gzip.GzipFile = source
         if path.suffix == ".gz":
@@ -115,7 +145,7 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
 
 def parse_record(record: Record, limits: Limits) -> Task:
     """Read a record; whatever is wrong with it is a KoalaError."""
-    return build_task(open_record(record, limits), record.line, limits)
+    return build_task(open_record(record, limits), record.number, limits)
 
 
 def open_record(record: Record, limits: Limits) -> dict[str, Any]:
@@ -128,12 +158,34 @@ def open_record(record: Record, limits: Limits) -> dict[str, Any]:
 
 
 def build_task(value: dict[str, Any], number: int, limits: Limits) -> Task:
-    """Read the fields of a record; without an id it is called by its number."""
-    procedure = read_example(value, number).procedure
+    """Read the fields of a record as the server does; without an id it is called by its number."""
+    fields = _read_fields(value)
+    content = fields["text"] if "text" in fields else fields.get("steps", ())
+    if _is_steps(steps := fields.get("steps")):
+        fields["steps"] = [step.text for step in build_steps(steps)]
+    procedure = read_example(fields, number).procedure
     if len(procedure.steps) > limits.steps:
         raise KoalaError(f"{len(procedure.steps):,} steps came; at most {limits.steps:,} may.")
-    known = {"id", "text", "steps", "entities", "signature"}
-    return Task(procedure, {key: field for key, field in value.items() if key not in known})
+    known = {"id", "text", "steps", "entities", "signature", *_OPTIONS}
+    rest = {key: field for key, field in value.items() if key not in known}
+    return Task(procedure, rest, content)
+
+
+def _read_fields(value: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields that are read; refuse what would be passed over."""
+    for name, hint in _OPTIONS.items():
+        if value.get(name) is not None:
+            raise KoalaError(f'"{name}" in a record is not read by koala batch. {hint}')
+    fields = {key: value[key] for key in _FIELDS if value.get(key) is not None}
+    if "text" in fields and "steps" in fields:
+        raise KoalaError('Give "text" (a string) or "steps" (a list of strings), not both.')
+    if fields.get("id") == "":
+        del fields["id"]
+    return fields
+
+
+def _is_steps(content: object) -> TypeGuard[list[str]]:
+    return isinstance(content, list) and all(isinstance(step, str) for step in content)
 
 
 def _parse(raw: bytes) -> Any:  # noqa: ANN401

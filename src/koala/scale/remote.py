@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from koala.scale.journal import Position
 from koala.scale.local import Done, Plan, Progress, open_trackers, run_job
 from koala.scale.records import Limits, Record
 from koala.scale.work import Lines, track_records
-from koala.trackers import sign
+from koala.trackers import sign, sign_knowledge
 
 
 def run_ray(
@@ -30,8 +31,16 @@ def run_ray(
     Files are read and written here; workers need koala and the model, and are as many as the plan
     says at most. A run that another engine has begun can be resumed.
     """
-    engine = partial(_run, model=model, plan=plan or Plan(), address=address)
-    return run_job(engine, inputs, output, model=model, resume=resume, progress=progress)
+    plan = plan or Plan()
+    return run_job(
+        partial(_run, model=model, plan=plan, address=address),
+        inputs,
+        output,
+        model=model,
+        has_knowledge=plan.has_knowledge,
+        resume=resume,
+        progress=progress,
+    )
 
 
 def _run(
@@ -42,11 +51,11 @@ def _run(
     def send() -> Iterator[list[Record]]:
         for chunk in chunks:
             # The text of a chunk is Ray's to keep.
-            first = Record(chunk[0].file, chunk[0].line, b"", 0)
-            waiting.append((first, len(chunk), chunk[-1].end))
+            waiting.append((replace(chunk[0], raw=b""), len(chunk), chunk[-1].end))
             yield chunk
 
-    open_work = partial(_open, _name(model), sign(model), plan.has_knowledge, plan.limits)
+    signatures = _sign(model, plan.has_knowledge)
+    open_work = partial(_open, _name(model), signatures, plan.has_knowledge, plan.limits)
     with open_cluster(address, n_workers=plan.n_workers) as cluster:
         try:
             for lines in cluster.map(open_work, send()):
@@ -69,14 +78,18 @@ def _name(model: str | Path) -> str:
     return folder.name if is_bundled else str(folder.resolve())
 
 
+def _sign(model: str | Path, has_knowledge: bool) -> tuple[str, str]:
+    return sign(model), sign_knowledge(model, has_knowledge=has_knowledge)
+
+
 def _open(
-    model: str, signature: str, has_knowledge: bool, limits: Limits
+    model: str, signatures: tuple[str, str], has_knowledge: bool, limits: Limits
 ) -> Callable[[list[Record]], Lines]:
     """Open the trackers of a worker."""
-    if (own := sign(model)) != signature:
+    if (own := _sign(model, has_knowledge)) != signatures:
         raise KoalaError(
-            f"A worker's model {model} is {own}; {signature} was expected. "
-            "Install the same koala on all machines."
+            f"A worker's model {model} is {' with '.join(own)}; {' with '.join(signatures)} was "
+            "expected. Install the same koala on all machines, with the same KOALA_STORE if any."
         )
     trackers = open_trackers(model, has_knowledge=has_knowledge)
     return partial(track_records, trackers, limits=limits)

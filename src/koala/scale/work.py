@@ -5,13 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from koala.document import Procedure
 from koala.errors import FileError, KoalaError
 from koala.grid import Grid
 from koala.runtime.models import AUTO
 from koala.scale.records import Limits, Record, Task, build_task, open_record, report_bad
 from koala.text import analyze
-from koala.tracker import Tracker, add_participants
+from koala.tracker import Tracker, find_missing
 from koala.trackers import Trackers
 
 _DIGITS = 4
@@ -57,11 +56,11 @@ def _read(
         except KoalaError as error:
             problems[number] = str(error)
     # All paragraphs at once: they are split into sentences one by one, from what is known then.
-    texts = (value.get("text") for value in opened.values() if "steps" not in value)
+    texts = (value.get("text") for value in opened.values() if value.get("steps") is None)
     analyze(text.strip() for text in texts if isinstance(text, str) and "\n" not in text.strip())
     for number, value in opened.items():
         try:
-            tasks.append((records[number], build_task(value, records[number].line, limits)))
+            tasks.append((records[number], build_task(value, records[number].number, limits)))
         except KoalaError as error:
             problems[number] = str(error)
     return tasks, problems
@@ -73,7 +72,7 @@ def _share_out(
     """Give every tracker the texts that it fits."""
     groups: dict[int, tuple[Tracker, list[tuple[Record, Task]]]] = {}
     for record, task in tasks:
-        tracker = trackers.choose(AUTO, [step.text for step in task.procedure.steps])
+        tracker = trackers.choose(AUTO, task.content)
         groups.setdefault(id(tracker), (tracker, []))[1].append((record, task))
     return groups.values()
 
@@ -83,8 +82,8 @@ def _track(
 ) -> list[tuple[Record, Grid | str]]:
     """Track all at once; if that fails, one by one, to find out whose fault it is."""
     try:
-        procedures = _find_entities(tracker, [task.procedure for _, task in tasks])
-        grids = _track_all(tracker, procedures)
+        procedures = [task.procedure for _, task in tasks]
+        grids = tracker.track_all(find_missing(procedures, n_threads=tracker.n_threads))
         return [(record, grid) for (record, _), grid in zip(tasks, grids, strict=True)]
     except FileError:
         # A part of koala is missing: no record's fault.
@@ -93,26 +92,6 @@ def _track(
         if len(tasks) == 1:
             return [(tasks[0][0], str(error))]
         return [pair for task in tasks for pair in _track(tracker, [task])]
-
-
-def _find_entities(tracker: Tracker, procedures: Sequence[Procedure]) -> list[Procedure]:
-    """Find entities where none are named."""
-    bare = [procedure for procedure in procedures if not procedure.entities]
-    found = iter(add_participants(bare, n_threads=tracker.n_threads))
-    return [procedure if procedure.entities else next(found) for procedure in procedures]
-
-
-def _track_all(tracker: Tracker, procedures: Sequence[Procedure]) -> list[Grid]:
-    """Track; a text in which nothing is worth tracking has an empty grid."""
-    some = [procedure for procedure in procedures if procedure.entities]
-    grids = iter(tracker.track_all(some) if some else [])
-    signature = tracker.card.signature
-    return [
-        next(grids)
-        if procedure.entities
-        else Grid(procedure.id, tuple(step.text for step in procedure.steps), (), signature)
-        for procedure in procedures
-    ]
 
 
 def _write(grid: Grid, rest: dict[str, Any]) -> str:

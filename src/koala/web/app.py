@@ -118,14 +118,13 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _add_information(app: FastAPI, trackers: Trackers, worker: Worker, limits: Limits) -> None:
-    models = [
-        ModelValue(name=name, signature=signature)
-        for name, signature in trackers.signatures.items()
-    ]
-
     @app.get("/api/health", response_description="It is up.")
     async def health() -> Health:
         """Tell that the server is up, what it runs and what it allows."""
+        models = [
+            ModelValue(name=name, signature=signature)
+            for name, signature in trackers.signatures.items()
+        ]
         return Health(
             status="ok",
             version=__version__,

@@ -55,7 +55,8 @@ class Document(BaseModel):
     steps: list[str] | None = Field(None, description="Instead of `text`: the steps.")
     entities: list[str] | None = Field(
         None,
-        description="What to track, aliases with `;`. Without them those worth it are found.",
+        description="What to track, aliases with `;`. Where none are named, those worth it are "
+        "found.",
     )
     model: str = Field(
         "auto",
@@ -64,6 +65,15 @@ class Document(BaseModel):
     )
     find: bool = Field(False, description="Also find entities beside those that are named.")
     explain: bool = Field(False, description="Give a reason for every cell.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, value: object) -> object:
+        """Take null in a field of ours as if the field were missing; `koala batch` does so, too."""
+        if not isinstance(value, dict):
+            return value
+        ours = cls.model_fields
+        return {key: each for key, each in value.items() if each is not None or key not in ours}
 
     @model_validator(mode="after")
     def _check(self) -> "Document":

@@ -90,8 +90,15 @@ def _check_text(text: str, limits: Limits, field: str) -> None:
 def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]:
     tracker = trackers.choose(document.model, document.content)
     run = tracker.explain if document.explain else tracker.track
-    grid = run(document.content, document.entities, find=document.find, id=document.id or id)
+    # No names are no wish to track nothing.
+    entities = document.entities or None
+    grid = run(document.content, entities, find=document.find, id=document.id or id)
     value = grid.to_dict()
+    warnings = []
     if not is_english(" ".join(value["steps"])):
-        value["warnings"] = ["This does not look like English; koala reads English only."]
+        warnings.append("This does not look like English; koala reads English only.")
+    if document.entities and (unnamed := tracker.find_unnamed(document.content, document.entities)):
+        warnings.append(f"The text never names {', '.join(unnamed)}.")
+    if warnings:
+        value["warnings"] = warnings
     return {**(document.model_extra or {}), **value}

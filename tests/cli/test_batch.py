@@ -1,0 +1,52 @@
+import json
+
+import pytest
+
+TEXT = {"text": "Roots absorb water from the soil. The water flows to the leaf."}
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps(TEXT) + "\n" + json.dumps({"text": "Hello."}) + "\n")
+    return path
+
+
+def test_koala_reads_what_it_writes(koala, source, tmp_path):
+    out = tmp_path / "out.jsonl"
+    done = koala("batch", source, source, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    shown = koala("show", out, "--format", "json")
+    assert shown.returncode == 0, shown.stderr
+    grids = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [grid["id"] for grid in grids] == ["1", "2", "3", "4"]
+    assert [len(grid["entities"]) > 0 for grid in grids] == [True, False, True, False]
+    for format in ("table", "html", "tsv", "mermaid", "dot"):
+        assert koala("show", out, "--format", format).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("-", "-o", "out"), "does not read stdin"),
+        (("in.jsonl", "-", "-o", "out"), "does not read stdin"),
+        (("in.jsonl", "-o", "-"), "does not write to stdout"),
+        (("in.jsonl", "-o", "in.jsonl"), "Write to another file"),
+        (("in.jsonl", "./in.jsonl", "-o", "../in/in.jsonl"), "Write to another file"),
+        (("in.jsonl", "-o", "out", "--model", "base"), "koala encoders fetch mpnet"),
+    ],
+)
+def test_wrong_calls(koala, source, tmp_path, monkeypatch, words, problem):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    source.rename(folder / "in.jsonl")
+    before = (folder / "in.jsonl").read_bytes()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("KOALA_CACHE", str(tmp_path / "cache"))
+    done = koala("batch", *words, stdin=json.dumps(TEXT).encode())
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["in.jsonl"]
+    assert (folder / "in.jsonl").read_bytes() == before
