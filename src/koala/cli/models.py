@@ -17,18 +17,15 @@ MODELS_EXAMPLE = "Example: koala models --json"
 def models_cli(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the bundled networks: name, size, scores, signature."""
+    """List the bundled networks: name, size (with a shared encoder), scores, signature."""
     from rich.table import Table
 
-    from koala.runtime.files import read_card
+    from koala.runtime.files import measure_size, read_card
     from koala.runtime.models import list_models
 
     folders = list_models()
     cards = {name: read_card(folder) for name, folder in folders.items()}
-    sizes = {
-        name: sum(path.stat().st_size for path in folder.iterdir()) / 1e6
-        for name, folder in folders.items()
-    }
+    sizes = {name: measure_size(folder) / 1e6 for name, folder in folders.items()}
     if as_json:
         write_json(
             [

@@ -47,6 +47,14 @@ class Card:
         return Settings.from_toml(self.settings)
 
 
+def measure_size(folder: Path) -> int:
+    """Count the bytes of a network, an encoder that it shares with others among them."""
+    paths = [*folder.iterdir()]
+    if encoder := read_card(folder).encoder:
+        paths.append(folder / encoder)
+    return sum(path.stat().st_size for path in paths)
+
+
 def write_card(card: Card, folder: Path) -> None:
     """Write a card into the folder of its network."""
     write_text(folder / CARD, json.dumps(asdict(card), indent=2, ensure_ascii=False) + "\n")
