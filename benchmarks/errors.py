@@ -53,6 +53,14 @@ def write_confusion(cells) -> None:
         )
 
 
+def write_cells(cells) -> None:
+    pairs = [(gold, cell) for *_, gold, cell, _ in cells]
+    actions = sum(gold.action == cell.action for gold, cell in pairs)
+    both = sum((g.action, g.after) == (c.action, c.after) for g, c in pairs)
+    print(f"\nAction right in {percent(actions, len(pairs))} % of the cells, ", end="")
+    print(f"and the place afterwards as well in {percent(both, len(pairs))} %.")
+
+
 def write_mentions(cells) -> None:
     print("\n## Is the entity mentioned in the step?\n")
     print(
@@ -124,6 +132,7 @@ def main() -> None:
         f"# {args.predictions.name}, {args.split}: "
         f"{percent(right, len(cells))} % of {len(cells)} tags are right"
     )
+    write_cells(cells)
     write_confusion(cells)
     write_mentions(cells)
     write_places(cells)

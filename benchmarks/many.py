@@ -376,7 +376,7 @@ def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict
         lines.append(track_records(trackers, some[start : start + CHUNK], limits))
         seconds.append(time.perf_counter() - begin)
 
-    def engine(chunks):
+    def engine(chunks, **_):
         for number, chunk in enumerate(chunks):
             yield Done(len(chunk), chunk[-1].end, lines[number % len(lines)])
 

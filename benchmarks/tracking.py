@@ -134,11 +134,11 @@ def main() -> None:
     works = {"runtime": run_network}
     if args.run:
         from koala.training.checkpoint import open_checkpoint
-        from koala.training.export import round_weights
+        from koala.training.packing import PublicTables, round_weights
 
         model, _ = open_checkpoint(args.run)
         model.forget()
-        round_weights(model)
+        round_weights(model, PublicTables())
         works["torch"] = lambda: [model.predict(batch) for batch in batches]
     works["floor"] = build_floor(tracker.settings, batches)
     for work in works.values():

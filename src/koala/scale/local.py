@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from koala.errors import FileError, KoalaError
 from koala.runtime.models import AUTO
@@ -39,10 +40,6 @@ class Done:
     lines: Lines
 
 
-Engine = Callable[[Iterator[list[Record]]], Generator[Done, None, None]]
-"""Tracks chunks and gives them in order."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a run is to be done."""
@@ -55,6 +52,15 @@ class Plan:
     """Which records are too large."""
 
 
+class Engine(Protocol):
+    """Tracks chunks and gives them in order."""
+
+    def __call__(
+        self, chunks: Iterator[list[Record]], *, model: str | Path, plan: Plan
+    ) -> Generator[Done, None, None]:
+        """Track them with a model."""
+
+
 def run_local(
     inputs: Sequence[Path],
     output: Path,
@@ -65,16 +71,7 @@ def run_local(
     progress: Progress = lambda _done, _total, _n: None,
 ) -> Position:
     """Track all records of some files; memory does not grow with them."""
-    plan = plan or Plan()
-    return run_job(
-        partial(_run, model=model, plan=plan),
-        inputs,
-        output,
-        model=model,
-        has_knowledge=plan.has_knowledge,
-        resume=resume,
-        progress=progress,
-    )
+    return run_job(_run, inputs, output, model=model, plan=plan, resume=resume, progress=progress)
 
 
 def run_job(
@@ -83,20 +80,21 @@ def run_job(
     output: Path,
     *,
     model: str | Path,
-    has_knowledge: bool = True,
+    plan: Plan | None = None,
     resume: bool,
     progress: Progress,
 ) -> Position:
     """Track all records of some files on any engine: the bytes and the journal are the same."""
+    plan = plan or Plan()
     total = measure(inputs)
     _check_apart(inputs, output)
     sizes = tuple((path.name, path.stat().st_size) for path in inputs)
-    knowledge = sign_knowledge(model, has_knowledge=has_knowledge)
+    knowledge = sign_knowledge(model, has_knowledge=plan.has_knowledge)
     job = Job(sizes, sign(model), knowledge, CHUNK)
     with Journal(output, job, resume=resume) as journal:
         before = journal.position.n_records
         records = read_records(inputs, start=before)
-        with closing(engine(_split(records))) as chunks:
+        with closing(engine(_split(records), model=model, plan=plan)) as chunks:
             for done in chunks:
                 lines = done.lines
                 journal.add(lines.grids, lines.bad, done.n_records, lines.n_bad)

@@ -31,16 +31,8 @@ def run_ray(
     Files are read and written here; workers need koala and the model, and are as many as the plan
     says at most. A run that another engine has begun can be resumed.
     """
-    plan = plan or Plan()
-    return run_job(
-        partial(_run, model=model, plan=plan, address=address),
-        inputs,
-        output,
-        model=model,
-        has_knowledge=plan.has_knowledge,
-        resume=resume,
-        progress=progress,
-    )
+    engine = partial(_run, address=address)
+    return run_job(engine, inputs, output, model=model, plan=plan, resume=resume, progress=progress)
 
 
 def _run(

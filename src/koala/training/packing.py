@@ -71,7 +71,7 @@ def _digest(table: Table) -> bytes:
     return hashlib.sha256(np.ascontiguousarray(table).tobytes()).digest()
 
 
-def round_weights(model: nn.Module, public: PublicTables = PublicTables()) -> None:  # noqa: B008
+def round_weights(model: nn.Module, public: PublicTables) -> None:
     """Round large tables to 8-bit numbers, with a scale for each row, in place.
 
     Public ones that lie with the public encoder stay as they are.
