@@ -15,6 +15,8 @@ from koala.model.pooling import SequenceLSTM, look_up, masked_mean
 _MOST_VALUES = 400_000_000
 """Kept at most of what frozen transformers say, in half precision: 800 MB."""
 
+_DROPOUT_RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+
 Layers = Literal["last", "mixture"]
 
 
@@ -246,15 +248,16 @@ class FrozenRows:
             self._n_values += self._known[key].numel()
 
 
-def load_transformer(folder: Path) -> nn.Module:
-    """Load a transformer without head and pooler; dropout inside it stays as published."""
+def load_transformer(folder: Path, *, dropout: float | None = None) -> nn.Module:
+    """Load a transformer without head and pooler; dropout inside it is as published, or given."""
     from transformers import AutoModel
 
     if not (folder / "config.json").is_file():
         raise FileError(folder, "no config.json here; the folder of an encoder was expected.")
+    rates = {} if dropout is None else dict.fromkeys(_DROPOUT_RATES, dropout)
     with without_bars():
         transformer: nn.Module = AutoModel.from_pretrained(
-            str(folder), add_pooling_layer=False, dtype=torch.float32
+            str(folder), add_pooling_layer=False, dtype=torch.float32, **rates
         )
     return transformer
 

@@ -84,9 +84,11 @@ class MaskedLanguageModel(nn.Module):
         return functional.cross_entropy(scores, labels[wanted], reduction="none")
 
 
-def load_language_model(folder: Path, *, seed: int = 0) -> tuple[MaskedLanguageModel, bool]:
+def load_language_model(
+    folder: Path, *, seed: int = 0, dropout: float | None = None
+) -> tuple[MaskedLanguageModel, bool]:
     """Load an encoder with its head, and tell whether the head is a trained one."""
-    encoder = load_transformer(folder)
+    encoder = load_transformer(folder, dropout=dropout)
     config: Any = encoder.config
     torch.manual_seed(seed)
     head = LanguageModelHead(

@@ -55,7 +55,8 @@ from koala.pretraining.settings import HeadSettings, PretrainingSettings
 from koala.processes import Processes
 
 SETTINGS, DATA, LOG = "settings.toml", "data.json", "log.jsonl"
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt")
+_PUBLIC_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+"""Taken over as they are: a tracker has its own dropout, not that of this stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def pretrain(
     if (folder / WEIGHTS).is_file() and not (folder / CHECKPOINTS).is_dir():
         tell(f"{folder} is finished already.")
         return Outcome(folder, True, tuple(read_log(folder / LOG)))
-    model, has_head = load_language_model(source, seed=settings.seed)
+    model, has_head = load_language_model(source, seed=settings.seed, dropout=settings.dropout)
     stage = _Stage(settings, data, folder, source, progress=progress, tell=tell, started=started)
     is_finished = has_head or stage.train_head(model)
     if is_finished:
@@ -244,12 +245,12 @@ def find_checkpoint(folder: Path) -> str | None:
 
 
 def save_encoder(model: MaskedLanguageModel, folder: Path, source: Path) -> None:
-    """Write an encoder as the public ones are, its tokenizer's files from where it came."""
+    """Write an encoder as the public ones are, all but its weights from where it came."""
     encoder: Any = model.encoder
     with tempfile.TemporaryDirectory(dir=folder, prefix=".weights.") as temporary:
         with without_bars():
             encoder.save_pretrained(temporary)
-        for name in _TOKENIZER_FILES:
+        for name in _PUBLIC_FILES:
             if (source / name).is_file():
                 shutil.copyfile(source / name, Path(temporary, name))
         for path in sorted(Path(temporary).iterdir()):

@@ -54,6 +54,8 @@ class PretrainingSettings:
     """Section 6.2; shared out where several processes run."""
     learning_rate: float = 5e-5
     """Section 6.2; it falls linearly to 0."""
+    dropout: float = 0.1
+    """Inside the encoder, BERT's. Texts are seen a few times only: 0 costs nothing but time."""
     longest: int = 256
     """Word pieces of an example; a longer text makes several."""
     held_out: float = 0.0
@@ -70,8 +72,11 @@ class PretrainingSettings:
         for name, least in (("epochs", 1), ("batch", 1), ("longest", 8)):
             if getattr(self, name) < least:
                 raise KoalaError(f"{name} is {getattr(self, name)}; {least} or more was expected.")
-        if not 0 <= self.held_out < 1:
-            raise KoalaError(f"held_out is {self.held_out}; a share below 1 was expected.")
+        for name in ("dropout", "held_out"):
+            if not 0 <= getattr(self, name) < 1:
+                raise KoalaError(
+                    f"{name} is {getattr(self, name)}; a share below 1 was expected."
+                )
 
     def to_toml(self) -> str:
         """Write all settings as TOML."""
