@@ -121,6 +121,19 @@ def test_the_folder_is_that_of_a_public_encoder(finished, encoder):
     assert (finished / "tokenizer.json").read_bytes() == (encoder / "tokenizer.json").read_bytes()
 
 
+def test_dropout_is_of_the_stage_and_not_of_what_it_leaves(settings, data, encoder, tmp_path):
+    batch = collate([data.probes["dev"][0]], pad=0)
+    for dropout, is_still in ((0.0, True), (None, False)):
+        model = load_language_model(encoder, dropout=dropout)[0].train()
+        assert torch.equal(model(**batch), model(**batch)) == is_still
+    still = replace(settings, epochs=1, dropout=0.0)
+    folder = pretrain(still, data, tmp_path / "out").folder
+    public = transformers.AutoConfig.from_pretrained(encoder)
+    left = transformers.AutoConfig.from_pretrained(folder)
+    assert left.hidden_dropout_prob == public.hidden_dropout_prob == 0.1
+    assert left.attention_probs_dropout_prob == public.attention_probs_dropout_prob == 0.1
+
+
 def test_the_log_has_a_line_before_and_after_every_epoch(finished):
     lines = [json.loads(line) for line in (finished / "log.jsonl").read_text().splitlines()]
     assert [(line["stage"], line["epoch"]) for line in lines] == [

@@ -19,7 +19,10 @@ def test_shipped_settings_say_what_they_are_for(path):
     assert settings.encoder == path.stem.split("-")[2]
     # Section 6.2.
     assert (settings.batch, settings.learning_rate) == (16, 5e-5)
-    assert settings.epochs == {"text": 5, "triples": 1}[settings.stage]
+    # The text stage of the rows with MiniLM is as long as two cores allow; its comment says so.
+    shorter = {"pretrain-text-minilm": 1}
+    epochs = {"text": 5, "triples": 1}[settings.stage]
+    assert settings.epochs == shorter.get(path.stem, epochs)
     assert PretrainingSettings.from_toml(settings.to_toml()) == settings
 
 
@@ -32,6 +35,7 @@ def test_shipped_settings_say_what_they_are_for(path):
         ("[masking]\nprobability = 2.0", "masking.probability is 2.0"),
         ("[masking]\nmask_share = 0.8\nrandom_share = 0.3", "more than 1"),
         ("held_out = 1.0", "held_out is 1.0"),
+        ("dropout = 1.0", "dropout is 1.0"),
         ("epochs", "Not TOML"),
     ],
 )

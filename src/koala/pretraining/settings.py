@@ -54,8 +54,8 @@ class PretrainingSettings:
     """Section 6.2; shared out where several processes run."""
     learning_rate: float = 5e-5
     """Section 6.2; it falls linearly to 0."""
-    dropout: float = 0.1
-    """Inside the encoder, BERT's. Texts are seen a few times only: 0 costs nothing but time."""
+    dropout: float | None = None
+    """Inside the encoder; none said: as published, 0.1 of most."""
     longest: int = 256
     """Word pieces of an example; a longer text makes several."""
     held_out: float = 0.0
@@ -73,10 +73,8 @@ class PretrainingSettings:
             if getattr(self, name) < least:
                 raise KoalaError(f"{name} is {getattr(self, name)}; {least} or more was expected.")
         for name in ("dropout", "held_out"):
-            if not 0 <= getattr(self, name) < 1:
-                raise KoalaError(
-                    f"{name} is {getattr(self, name)}; a share below 1 was expected."
-                )
+            if not 0 <= (getattr(self, name) or 0) < 1:
+                raise KoalaError(f"{name} is {getattr(self, name)}; a share below 1 was expected.")
 
     def to_toml(self) -> str:
         """Write all settings as TOML."""
