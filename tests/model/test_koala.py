@@ -12,7 +12,7 @@ from koala.model.encoder import run_layers, run_transformer  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.model.location import LocationPredictor, find_distances  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
-from koala.model.pooling import SharedInputLSTM, masked_mean  # noqa: E402
+from koala.model.pooling import Rows, SharedInputLSTM, masked_mean  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
@@ -133,31 +133,53 @@ def test_the_two_forms_of_the_attention_loss(settings, items):
     assert both[0] * n_positive == pytest.approx(both[1] * pairs, rel=1e-4)
 
 
-def test_the_gate_is_the_papers_equation():
+@pytest.fixture
+def injector():
     torch.manual_seed(0)
-    injector = KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
-    query, triples = torch.randn(1, 4), torch.randn(1, 2, 3)
-    new, log_attention = injector(
-        query, torch.tensor([0]), triples, torch.ones(1, 2, dtype=torch.bool)
-    )
-    h, t = query[0], triples[0]
-    beta = (injector.attention.weight @ h) @ t.T
-    alpha = beta.softmax(0)
-    g = alpha @ t
-    joint = torch.cat([h, g])
+    return KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
+
+
+def infuse(injector, h, t):
+    """Equations 10-15 written out for one query and its triples."""
+    alpha = ((injector.attention.weight @ h) @ t.T).softmax(0)
+    joint = torch.cat([h, alpha @ t])
     i = (injector.gate.weight @ joint + injector.gate.bias).sigmoid()
     f = injector.mix.weight @ joint + injector.mix.bias
-    assert new[0].tolist() == pytest.approx((i * f + (1 - i) * h).tolist(), abs=1e-6)
-    assert log_attention[0].exp().tolist() == pytest.approx(alpha.tolist(), abs=1e-6)
+    return i * f + (1 - i) * h, alpha
 
 
-def test_without_triples_the_input_stays():
-    injector = KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
+def test_the_gate_is_the_papers_equation(injector):
+    left, right, triples = torch.randn(2, 1), torch.randn(3, 3), torch.randn(2, 2, 3)
+    mask = torch.tensor([[True, True], [True, False]])
+    first, second, owner = torch.tensor([[0, 1, 0], [2, 0, 0], [0, 1, 1]])
+    rows = Rows(((left, first), (right, second)), owner)
+    new, log_attention = injector(rows, triples, mask)
+    for number in range(3):
+        h = torch.cat([left[first[number]], right[second[number]]])
+        has = mask[owner[number]]
+        expected, alpha = infuse(injector, h, triples[owner[number]][has])
+        assert new[number].tolist() == pytest.approx(expected.tolist(), abs=1e-6)
+        found = log_attention[number].exp()
+        assert found[has].tolist() == pytest.approx(alpha.tolist(), abs=1e-6)
+        assert not found[~has].any()
+
+
+def test_without_triples_the_input_stays(injector):
     query = torch.randn(3, 4)
     mask = torch.tensor([[False, False], [True, False]])
-    new, _ = injector(query, torch.tensor([0, 1, 0]), torch.randn(2, 2, 3), mask)
+    rows = Rows(((query, torch.arange(3)),), torch.tensor([0, 1, 0]))
+    new, _ = injector(rows, torch.randn(2, 2, 3), mask)
     assert torch.equal(new[[0, 2]], query[[0, 2]])
     assert not torch.equal(new[1], query[1])
+
+
+def test_other_entities_triples_are_not_seen(injector):
+    query, triples = torch.randn(1, 4), torch.randn(2, 2, 3)
+    mask = torch.ones(2, 2, dtype=torch.bool)
+    rows = Rows(((query, torch.tensor([0])),), torch.tensor([0]))
+    changed = triples.clone()
+    changed[1] += 1
+    assert torch.equal(injector(rows, triples, mask)[0], injector(rows, changed, mask)[0])
 
 
 def test_shared_inputs_give_the_numbers_of_a_plain_lstm():
@@ -170,25 +192,33 @@ def test_shared_inputs_give_the_numbers_of_a_plain_lstm():
     assert torch.allclose(shared(rows, index, lengths), expected, atol=1e-6)
 
 
-def test_place_scores_are_those_of_the_plain_form():
+@pytest.mark.parametrize("has_knowledge", [False, True])
+def test_place_scores_are_those_of_the_plain_form(has_knowledge):
     """Equation 5 written out for every candidate and position, no input shared."""
     torch.manual_seed(0)
-    predictor = LocationPredictor(input_width=4, width=3, injector=None)
+    injector = None
+    if has_knowledge:
+        injector = KnowledgeInjector(
+            query_width=8, triple_width=3, has_attention=True, is_gated=True
+        )
+    predictor = LocationPredictor(input_width=4, width=3, injector=injector)
     entity, candidates = torch.randn(2, 3, 4), torch.randn(2, 5, 3, 4)
     is_named = torch.rand(2, 5, 3) < 0.4
     candidates = candidates * is_named.unsqueeze(-1)
     mask = torch.ones(2, 5, dtype=torch.bool)
-    none = (torch.zeros(2, 0, 1), torch.zeros(2, 0, dtype=torch.bool))
+    triples, has_triple = torch.randn(2, 2, 3), torch.ones(2, 2, dtype=torch.bool)
     row = torch.tensor([1, 0])
     lengths = torch.tensor([3, 3])
-    scores, _ = predictor(entity, candidates, is_named, row, mask, lengths, *none)
+    scores, _ = predictor(entity, candidates, is_named, row, mask, lengths, triples, has_triple)
     for batch in range(2):
         for candidate in range(5):
             own = candidates[row[batch], candidate]
             own = predictor.unknown.expand(3, 4) if candidate == 0 else own
             inputs = torch.cat([entity[batch], own], dim=-1)
-            inputs = torch.cat([torch.zeros(1, 8), inputs]).unsqueeze(0)
-            expected = predictor.output(predictor.lstm.lstm(inputs)[0])[0, :, 0]
+            inputs = torch.cat([torch.zeros(1, 8), inputs])
+            if injector is not None:
+                inputs = torch.stack([infuse(injector, h, triples[batch])[0] for h in inputs])
+            expected = predictor.output(predictor.lstm.lstm(inputs.unsqueeze(0))[0])[0, :, 0]
             assert torch.allclose(scores[batch, :, candidate], expected, atol=1e-6)
 
 

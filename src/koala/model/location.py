@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from koala.model.memory import KnowledgeInjector
-from koala.model.pooling import SequenceLSTM, SharedInputLSTM, look_up
+from koala.model.pooling import Rows, SequenceLSTM, SharedInputLSTM, look_up, to_rows
 
 
 class LocationPredictor(nn.Module):
@@ -40,10 +40,11 @@ class LocationPredictor(nn.Module):
         (rows, candidates, steps), row (batch,) which of those is each entity's, candidate_mask
         (batch, candidates); log attention (batch, candidates, steps + 1, triples).
         """
-        rows, owner, index = self._build_rows(entity, look_up(candidates, row), is_named[row])
+        rows: Rows | Tensor
+        rows, index = self._build_rows(entity, candidates, is_named, row)
         log_attention = None
         if self.injector is not None:
-            rows, log_rows = self.injector(rows, owner, triples, triple_mask)
+            rows, log_rows = self.injector(rows, triples, triple_mask)
             log_attention = look_up(log_rows, index)
         lengths = (n_steps + 1).unsqueeze(1).expand_as(candidate_mask)[candidate_mask]
         states = self.lstm(rows, index[candidate_mask], lengths)
@@ -54,33 +55,34 @@ class LocationPredictor(nn.Module):
         return scores.transpose(1, 2), log_attention
 
     def _build_rows(
-        self, entity: Tensor, candidates: Tensor, is_named: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Give the distinct inputs [h_e; h_c] (equation 5), their entities, and who reads which.
+        self, entity: Tensor, candidates: Tensor, is_named: Tensor, row: Tensor
+    ) -> tuple[Rows, Tensor]:
+        """Give the distinct inputs [h_e; h_c] (equation 5), and who reads which of them.
 
-        Shapes: (rows, 2 · width), (rows,), (batch, candidates, steps + 1).
+        The second is (batch, candidates, steps + 1).
         """
-        batch, n_candidates, steps, width = candidates.shape
-        # `?` is present everywhere.
-        is_unknown = torch.arange(n_candidates, device=entity.device) == 0
-        is_named = is_named | is_unknown[None, :, None]
-        candidates = torch.where(is_unknown[None, :, None, None], self.unknown, candidates)
-        # One row an entity and position for all candidates not named there: [h_e; 0]
-        base = nn.functional.pad(entity, (0, width, 1, 0)).flatten(0, 1)
-        owner_of_base = torch.arange(batch, device=entity.device).repeat_interleave(steps + 1)
-        # And one for each candidate that is: [h_e; h_c]
-        owner, candidate, step = is_named.nonzero(as_tuple=True)
-        entity_rows = look_up(entity.flatten(0, 1), owner * steps + step)
-        place = (owner * n_candidates + candidate) * steps + step
-        named = torch.cat([entity_rows, look_up(candidates.flatten(0, 2), place)], dim=-1)
+        batch, steps, width = entity.shape
+        n_candidates = candidates.shape[1]
+        # What a place may be: 0 nothing, as it is not named; 1 `?`, everywhere; then every mention.
+        is_named = is_named & (torch.arange(n_candidates, device=row.device) > 0)[:, None]
+        nothing = entity.new_zeros(1, width)
+        places = torch.cat([nothing, self.unknown.unsqueeze(0), candidates[is_named]])
+        numbers = (is_named.flatten().cumsum(0).view(is_named.shape) + 1) * is_named
+        numbers[:, 0] = 1
+        own = numbers[row]
+        # One row an entity and position for all candidates not named there, [h_e; 0], …
+        positions = nn.functional.pad(entity, (0, 0, 1, 0)).flatten(0, 1)
+        base = torch.arange(batch * (steps + 1), device=row.device)
+        # … and one for each that is, [h_e; h_c].
+        owner, candidate, step = own.nonzero(as_tuple=True)
+        position = torch.cat([base, owner * (steps + 1) + step + 1])
+        place = torch.cat([torch.zeros_like(base), own[owner, candidate, step]])
         # Sizes by shape, not len(): those the exporter can follow.
-        n_base = base.shape[0]
-        index = torch.arange(n_base, device=entity.device).view(batch, 1, steps + 1)
-        index = index.repeat(1, n_candidates, 1)
-        index[owner, candidate, step + 1] = n_base + torch.arange(
-            named.shape[0], device=entity.device
+        index = base.view(batch, 1, steps + 1).repeat(1, n_candidates, 1)
+        index[owner, candidate, step + 1] = base.shape[0] + torch.arange(
+            owner.shape[0], device=row.device
         )
-        return torch.cat([base, named]), torch.cat([owner_of_base, owner]), index
+        return Rows(((positions, position), (places, place)), position // (steps + 1)), index
 
 
 _FAR = 3
@@ -146,8 +148,7 @@ class LocationScorer(nn.Module):
         log_attention = None
         if self.injector is not None:
             batch, positions, _ = inputs.shape
-            owner = torch.arange(batch, device=inputs.device).repeat_interleave(positions)
-            rows, log_rows = self.injector(inputs.flatten(0, 1), owner, triples, triple_mask)
+            rows, log_rows = self.injector(to_rows(inputs), triples, triple_mask)
             inputs = rows.view(batch, positions, -1)
             log_attention = log_rows.view(batch, 1, positions, -1)
             log_attention = log_attention.expand(-1, candidate_mask.shape[1], -1, -1)

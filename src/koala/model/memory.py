@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from koala.model.pooling import look_up
+from koala.model.pooling import Rows
 
 
 class KnowledgeInjector(nn.Module):
@@ -24,36 +24,43 @@ class KnowledgeInjector(nn.Module):
         self.mix = nn.Linear(joint, query_width) if is_gated else None
         self.width = query_width if is_gated else joint
 
-    def forward(
-        self, query: Tensor, owner: Tensor, triples: Tensor, triple_mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, query: Rows, triples: Tensor, triple_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Infuse knowledge; give the new input and log α (−inf at padding).
 
-        Shapes: query (rows, query_width), owner (rows,) the entity of each row, triples (batch,
-        triples, triple_width), triple_mask (batch, triples) → (rows, width), (rows, triples).
+        Shapes: query (rows, query_width), triples (batch, triples, triple_width), triple_mask
+        (batch, triples) → (rows, width), (rows, triples).
         """
-        # (rows, triples, triple_width), (rows, triples)
-        own_triples, own_mask = look_up(triples, owner), triple_mask[owner]
-        log_weights = self._attend(query, own_triples, own_mask)
-        # (rows, triple_width)
-        graph = (log_weights.exp().unsqueeze(1) @ own_triples).squeeze(1)
-        return self._mix(query, graph, own_mask.any(1)), log_weights
+        n_triples = triples.shape[1]
+        # Every row meets the triples of all entities: products are cheaper than copies of triples.
+        known = triples.flatten(0, 1)
+        numbers = torch.arange(n_triples, device=known.device)
+        # (rows, triples): which of all are a row's own
+        own, own_mask = query.owner.unsqueeze(1) * n_triples + numbers, triple_mask[query.owner]
+        log_weights = self._attend(query, known, own, own_mask)
+        weights = log_weights.new_zeros(own.shape[0], known.shape[0])
+        weights = weights.scatter(1, own, log_weights.exp())
+        return self._mix(query, known, weights, own_mask.any(1)), log_weights
 
-    def _attend(self, query: Tensor, triples: Tensor, mask: Tensor) -> Tensor:
+    def _attend(self, query: Rows, known: Tensor, own: Tensor, mask: Tensor) -> Tensor:
         scores: Tensor
         if self.attention is None:
-            scores = torch.zeros(mask.shape, dtype=query.dtype, device=query.device)
+            scores = known.new_zeros(mask.shape)
         else:
-            scores = (triples @ self.attention(query).unsqueeze(2)).squeeze(2)
+            scores = query.project(known @ self.attention.weight).gather(1, own)
         # A row without triples would be 0/0: it gets even scores and is left out of the mixture.
         is_empty = ~mask.any(1, keepdim=True)
         scores = scores.masked_fill(~(mask | is_empty), float("-inf"))
         return scores.log_softmax(-1).masked_fill(~mask, float("-inf"))
 
-    def _mix(self, query: Tensor, graph: Tensor, has_triples: Tensor) -> Tensor:
-        joint = torch.cat([query, graph], dim=-1)
+    def _mix(self, query: Rows, known: Tensor, weights: Tensor, has_triples: Tensor) -> Tensor:
+        joined = query.join()
         if self.gate is None or self.mix is None:
-            return joint
-        gate: Tensor = self.gate(joint).sigmoid() * has_triples.unsqueeze(1)
-        mixed: Tensor = gate * self.mix(joint) + (1 - gate) * query
-        return mixed
+            return torch.cat([joined, weights @ known], dim=-1)
+        weight = torch.cat([self.gate.weight, self.mix.weight])
+        bias = torch.cat([self.gate.bias, self.mix.bias])
+        of_query, of_graph = torch.split(weight, [joined.shape[1], known.shape[1]], dim=1)
+        # W_g Σ α h_τ = Σ α (W_g h_τ): the triples are projected, each once.
+        mixed = query.project(of_query) + weights @ (known @ of_graph.t()) + bias
+        gate, new = mixed.chunk(2, dim=1)
+        gate = gate.sigmoid() * has_triples.unsqueeze(1)
+        return gate * new + (1 - gate) * joined

@@ -1,4 +1,6 @@
-"""Means over the pieces of a mention, and LSTMs over steps."""
+"""Means over the pieces of a mention, rows of shared parts, and LSTMs over steps."""
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +26,38 @@ def masked_mean(mask: Tensor, values: Tensor) -> Tensor:
     total = weights @ values
     mean = total / weights.sum(-1, keepdim=True).clamp(min=1)
     return mean.reshape(batch, *middle, values.shape[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that are put together from parts side by side, each part shared by many rows.
+
+    Linear layers read the distinct parts, not the rows: W [a; b] = W_a a + W_b b.
+    """
+
+    parts: tuple[tuple[Tensor, Tensor], ...]
+    """Distinct values (values, part's width), and which of them each row has (rows,)."""
+    owner: Tensor
+    """(rows,): the entity that each row is of."""
+
+    def join(self) -> Tensor:
+        """Give (rows, width)."""
+        return torch.cat([look_up(values, index) for values, index in self.parts], dim=-1)
+
+    def project(self, weight: Tensor) -> Tensor:
+        """Multiply with weight (outputs, width): (rows, outputs)."""
+        widths = [values.shape[1] for values, _ in self.parts]
+        pairs = zip(self.parts, torch.split(weight, widths, dim=1), strict=True)
+        return torch.stack(
+            [look_up(nn.functional.linear(values, own), index) for (values, index), own in pairs]
+        ).sum(0)
+
+
+def to_rows(inputs: Tensor) -> Rows:
+    """Give every position of (batch, positions, width) as a row; nothing is shared."""
+    batch, positions, _ = inputs.shape
+    number = torch.arange(batch * positions, device=inputs.device)
+    return Rows(((inputs.flatten(0, 1), number),), number // positions)
 
 
 class SequenceLSTM(nn.Module):
@@ -53,7 +87,7 @@ class SharedInputLSTM(nn.Module):
 
     A candidate is named in one or two steps; in all others its input is that of every candidate not
     named there. So the distinct inputs are projected once, and each sequence looks its own up: the
-    same numbers as `SequenceLSTM`, with a quarter of the multiplications.
+    same numbers as `SequenceLSTM`, with a fraction of the multiplications.
     """
 
     def __init__(self, *, input_width: int, width: int) -> None:
@@ -61,14 +95,15 @@ class SharedInputLSTM(nn.Module):
         self.lstm = nn.LSTM(input_width, width, batch_first=True, bidirectional=True)
         self.width = 2 * width
 
-    def forward(self, rows: Tensor, index: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, rows: Rows | Tensor, index: Tensor, lengths: Tensor) -> Tensor:
         """Read distinct inputs (rows, input_width) as sequences: index (sequences, positions).
 
         Gives (sequences, positions, 2 · width); what is past a sequence's length is zero.
         """
         if torch.onnx.is_in_onnx_export():
             # A loop over positions is no graph; this is the same with more multiplications.
-            return _run_packed(self.lstm, look_up(rows, index), lengths)
+            distinct = rows.join() if isinstance(rows, Rows) else rows
+            return _run_packed(self.lstm, look_up(distinct, index), lengths)
         positions = torch.arange(index.shape[1], device=index.device)
         # (sequences, positions)
         mask = positions < lengths.unsqueeze(1)
@@ -78,11 +113,13 @@ class SharedInputLSTM(nn.Module):
         turned = backward_states.gather(1, backward.unsqueeze(2).expand_as(backward_states))
         return torch.cat([forward_states, turned], dim=-1)
 
-    def _run(self, rows: Tensor, index: Tensor, mask: Tensor, direction: str) -> Tensor:
+    def _run(self, rows: Rows | Tensor, index: Tensor, mask: Tensor, direction: str) -> Tensor:
         """Run one direction; padding stands behind the real positions."""
         weights = dict(self.lstm.named_parameters())
         bias = weights[f"bias_ih_l0{direction}"] + weights[f"bias_hh_l0{direction}"]
-        projected = nn.functional.linear(rows, weights[f"weight_ih_l0{direction}"], bias)
+        weight = weights[f"weight_ih_l0{direction}"]
+        projected = rows.project(weight) if isinstance(rows, Rows) else rows @ weight.t()
+        projected = projected + bias
         recurrent = weights[f"weight_hh_l0{direction}"].t()
         hidden = projected.new_zeros(index.shape[0], self.width // 2)
         cell = torch.zeros_like(hidden)

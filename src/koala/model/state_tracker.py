@@ -1,10 +1,9 @@
 """State tracking (equations 1–3)."""
 
-import torch
 from torch import Tensor, nn
 
 from koala.model.memory import KnowledgeInjector
-from koala.model.pooling import SequenceLSTM
+from koala.model.pooling import SequenceLSTM, to_rows
 from koala.states import Tag
 
 _HEADS = 4
@@ -45,8 +44,7 @@ class StateTracker(nn.Module):
         batch, steps, _ = inputs.shape
         log_attention = None
         if self.injector is not None:
-            owner = torch.arange(batch, device=inputs.device).repeat_interleave(steps)
-            rows, log_rows = self.injector(inputs.flatten(0, 1), owner, triples, triple_mask)
+            rows, log_rows = self.injector(to_rows(inputs), triples, triple_mask)
             inputs = rows.view(batch, steps, -1)
             log_attention = log_rows.view(batch, steps, -1)
         states = self.lstm(inputs, n_steps)
