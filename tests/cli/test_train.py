@@ -114,7 +114,7 @@ def test_ablate_prints_the_table(home, koala, tmp_path):
     done = koala("ablate", home / "table.toml", "--data", home / "propara", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "| KoaLa |" in done.stdout
-    assert (tmp_path / "actions.svg").is_file()
+    assert (tmp_path / "table-actions.svg").is_file()
 
 
 @pytest.mark.parametrize(

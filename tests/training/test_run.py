@@ -161,14 +161,14 @@ def test_an_ablation_runs_every_row_and_seed_once(ablated, source):
     assert results[1].reports[0].attention is None
     write_ablation(ablation, results, source, runs)
     table = render_table(ablation, results)
-    assert (runs / "table.md").read_text() == table
+    assert (runs / f"{ablation.path.stem}.md").read_text() == table
     f1 = [100 * r.document["overall"]["f1"] for r in results[0].reports]
     assert f"{sum(f1) / 2:.1f} ±" in table
     last = [read_log(runs / f"base-seed{seed}" / LOG)[-1].f1 for seed in (0, 1)]
     assert f"| {50 * sum(last):.1f} ±" in table
     assert "| 70.4 |" in table
-    for name in ("actions", "f1-questions", "precision-questions", "recall-questions"):
-        assert "− ConceptNet" in (runs / f"{name}.svg").read_text()
+    for name in ("actions", "questions-f1", "questions-precision", "questions-recall"):
+        assert "− ConceptNet" in (runs / f"{ablation.path.stem}-{name}.svg").read_text()
     # Again: nothing is trained, the same numbers come.
     told = []
     again = run_ablation(ablation, source, runs, tell=told.append)

@@ -16,8 +16,6 @@ from koala.training.loop import ShowBatches, Tell
 from koala.training.report import RunReport, read_report
 from koala.training.run import DataSource, check_folder, train
 
-TABLE, ROWS = "table.md", "rows.json"
-ACTIONS, QUESTIONS = "actions.svg", "questions.svg"
 _CATEGORIES = ("Cat-1", "Cat-2", "Cat-3")
 
 
@@ -127,23 +125,29 @@ def run_ablation(
 def write_ablation(
     ablation: Ablation, results: Sequence[RowResult], source: DataSource, folder: Path
 ) -> None:
-    """Write the table, its numbers, and the paper's two figures; Recipes has no questions."""
-    write_text(folder / TABLE, render_table(ablation, results))
-    write_text(folder / ROWS, json.dumps([asdict(result) for result in results], indent=2) + "\n")
+    """Write the table, its numbers, and the paper's two figures; Recipes has no questions.
+
+    All are called as the table's file, so that several tables may share a folder of runs.
+    """
+    name = ablation.path.stem
+    numbers = [asdict(result) for result in results]
+    write_text(folder / f"{name}.md", render_table(ablation, results))
+    write_text(folder / f"{name}.json", json.dumps(numbers, indent=2) + "\n")
     gold = count_actions(e.gold for e in source.corpus.splits["dev"] if e.gold)
-    counts = {"gold": {name: float(n) for name, n in gold.items()}}
+    counts = {"gold": {action: float(n) for action, n in gold.items()}}
     for result in results:
-        counts[result.row.name] = {name: result.mean("actions", name)[0] for name in gold}
-    draw_bars(counts, folder / ACTIONS, title="State changes on dev", label="predictions")
+        counts[result.row.name] = {action: result.mean("actions", action)[0] for action in gold}
+    path = folder / f"{name}-actions.svg"
+    draw_bars(counts, path, title="State changes on dev", label="predictions")
     questions = results[0].reports[0].document.get("questions")
     if questions is None:
         return
     for measure in ("precision", "recall", "f1"):
-        path = folder / f"{measure}-{QUESTIONS}"
+        path = folder / f"{name}-questions-{measure}.svg"
         drawn = {
             result.row.name: {
-                name: 100 * result.mean("document", "questions", name, measure)[0]
-                for name in questions
+                question: 100 * result.mean("document", "questions", question, measure)[0]
+                for question in questions
             }
             for result in results
         }
