@@ -4,7 +4,7 @@ import tomllib
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -192,6 +192,14 @@ class Settings:
     def may_be_absent(self) -> bool:
         """Whether an entity may never appear: recipes list ingredients that no step uses."""
         return self.corpus == "recipes"
+
+    def without_stages(self) -> "Settings":
+        """Leave out where the weights to begin with lie: a trained network has its own."""
+        return replace(
+            self,
+            encoder=replace(self.encoder, weights=None),
+            knowledge=replace(self.knowledge, weights=None),
+        )
 
     def to_toml(self) -> str:
         """Write all settings as TOML."""

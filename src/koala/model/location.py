@@ -67,7 +67,7 @@ class LocationPredictor(nn.Module):
         is_named = is_named & (torch.arange(n_candidates, device=row.device) > 0)[:, None]
         nothing = entity.new_zeros(1, width)
         places = torch.cat([nothing, self.unknown.unsqueeze(0), candidates[is_named]])
-        numbers = (is_named.flatten().cumsum(0).view(is_named.shape) + 1) * is_named
+        numbers = (is_named.flatten().long().cumsum(0).view(is_named.shape) + 1) * is_named
         numbers[:, 0] = 1
         own = numbers[row]
         # One row an entity and position for all candidates not named there, [h_e; 0], …

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +95,7 @@ def open_checkpoint(path: Path) -> tuple[KoalaModel, Settings]:
     """Build the model of a checkpoint, or of the best one in the folder of a run."""
     path = path / BEST if path.is_dir() else path
     settings, _ = read_settings_of(path)
-    # All weights are in the checkpoint: those of the language-model stages need not be there.
-    encoder, knowledge = settings.encoder, settings.knowledge
-    bare = replace(
-        settings, encoder=replace(encoder, weights=None), knowledge=replace(knowledge, weights=None)
-    )
-    model = build_model(bare)
+    model = build_model(settings.without_stages())
     load_checkpoint(path, model)
     return model, settings
 

@@ -37,12 +37,7 @@ def release(
     model, settings = open_checkpoint(checkpoint)
     batcher = build_batcher(settings)
     data = source.get(settings)
-    # Where weights came from is no affair of the network: it has its own.
-    settings = replace(
-        settings,
-        encoder=replace(settings.encoder, weights=None),
-        knowledge=replace(settings.knowledge, weights=None),
-    )
+    settings = settings.without_stages()
     card = Card(name, settings.to_toml())
     public = None
     if encoder is not None:
