@@ -167,7 +167,13 @@ class TrainingSettings:
     extra: str = ""
     """Grids of other texts to learn from as well, which another tracker has made: JSON lines."""
     extra_share: float = 1.0
-    """Entities of those in an epoch, by chance, as a share of the corpus's own."""
+    """Entities of those, and of copies, in an epoch: by chance, as a share of the corpus's own."""
+    n_copies: int = 0
+    """Changed copies of each text of the corpus, which are drawn from as from `extra`."""
+    renamed: float = 0.5
+    """Entities of a copy that get another's name, of those whose name is a single noun."""
+    dropped: float = 0.5
+    """Steps that a copy leaves out, of those in which nothing happens."""
     clip: float = 1.0
     patience: int = 6
     """Epochs without a better dev F1 after which training stops."""

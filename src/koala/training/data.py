@@ -14,6 +14,7 @@ from koala.prediction import annotate_as, find_triples
 from koala.settings import Settings
 from koala.states import ABSENT, UNKNOWN
 from koala.text import analyze
+from koala.training.augmentation import make_copies
 
 Progress = Callable[[int, int], None]
 
@@ -38,6 +39,10 @@ def build_training_data(
 ) -> TrainingData:
     """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
     train, dev = (_with_gold(corpus.take(split)) for split in ("train", "dev"))
+    training = settings.training
+    if training.n_copies:
+        shares = {"renamed": training.renamed, "dropped": training.dropped}
+        extra = [*extra, *make_copies(train, training.n_copies, **shares)]
     texts = [example.procedure for example in (*train, *dev, *_with_gold(extra))]
     procedures = annotate_as(settings.text, texts)
     triples = find_triples(procedures, settings.knowledge, progress=progress)
@@ -45,15 +50,16 @@ def build_training_data(
     verbs = count_verbs(
         (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
     )
-    with_gold = procedures[:n]
-    if settings.training.adds_gold_places:
-        with_gold = add_gold_candidates(with_gold, [example.gold for example in train])
+    learned, others = procedures[:n], procedures[end:]
+    if training.adds_gold_places:
+        learned = add_gold_candidates(learned, [example.gold for example in train])
+        others = add_gold_candidates(others, [example.gold for example in extra])
     has_uses = settings.decoder.tags == "uses"
     return TrainingData(
-        train=_add_gold(with_gold, train, triples[:n], verbs, has_uses=has_uses),
+        train=_add_gold(learned, train, triples[:n], verbs, has_uses=has_uses),
         dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs, has_uses=has_uses),
         dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
-        extra=_add_gold(procedures[end:], extra, triples[end:], verbs, has_uses=has_uses),
+        extra=_add_gold(others, extra, triples[end:], verbs, has_uses=has_uses),
     )
 
 

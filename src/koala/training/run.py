@@ -42,7 +42,9 @@ class DataSource:
         knowledge, extra = settings.knowledge, settings.training.extra
         triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
         gold = (settings.training.adds_gold_places, settings.decoder.tags)
-        key = (settings.text, triples, gold, extra)
+        training = settings.training
+        copies = (training.n_copies, training.renamed, training.dropped)
+        key = (settings.text, triples, gold, extra, copies if training.n_copies else None)
         if key not in self._known:
             self._known[key] = build_training_data(
                 self.corpus,
