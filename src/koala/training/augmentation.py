@@ -119,7 +119,8 @@ def _rename_cell(cell: Cell, forms: Mapping[str, str]) -> Cell:
 
 def _inflect(word: Word, name: str) -> str:
     """Give a name the number of the word it stands for."""
-    return f"{name}s" if word.text.lower() != word.lemma and word.text.endswith("s") else name
+    is_plural = word.text.lower() != word.lemma and word.text.endswith("s")
+    return f"{name}s" if is_plural and not name.endswith("s") else name
 
 
 def _rename_words(text: str, words: Sequence[Word], names: Mapping[str, str]) -> str:
