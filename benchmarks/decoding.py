@@ -24,10 +24,11 @@ WAYS = ("legal", "repair", "joint")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    runs = parser.parse_args().runs
     source = DataSource(read_corpus(Path(os.environ["KOALA_DATA"], "propara")))
     print("| run | decoding | P | R | F1 | grids other than legal | signature |")
     print("|---|---|---:|---:|---:|---:|---|")
-    for run in parser.parse_args().runs:
+    for run in runs:
         model, settings = open_checkpoint(run)
         data = source.get(settings)
         scored = list(score_items(Reader(model.predict, build_batcher(settings)), data.dev))

@@ -133,16 +133,29 @@ def test_the_two_forms_of_the_attention_loss(settings, items):
     assert both[0] * n_positive == pytest.approx(both[1] * pairs, rel=1e-4)
 
 
+def build_injector(width=4, *, has_attention=True, is_gated=True):
+    torch.manual_seed(0)
+    return KnowledgeInjector(
+        query_width=width, triple_width=3, has_attention=has_attention, is_gated=is_gated
+    )
+
+
 @pytest.fixture
 def injector():
-    torch.manual_seed(0)
-    return KnowledgeInjector(query_width=4, triple_width=3, has_attention=True, is_gated=True)
+    return build_injector()
 
 
 def infuse(injector, h, t):
     """Equations 10-15 written out for one query and its triples."""
-    alpha = ((injector.attention.weight @ h) @ t.T).softmax(0)
+    if injector.attention is None:
+        alpha = torch.full((len(t),), 1 / max(len(t), 1))
+    else:
+        alpha = ((injector.attention.weight @ h) @ t.T).softmax(0)
     joint = torch.cat([h, alpha @ t])
+    if injector.gate is None:
+        return joint, alpha
+    if not len(t):
+        return h, alpha
     i = (injector.gate.weight @ joint + injector.gate.bias).sigmoid()
     f = injector.mix.weight @ joint + injector.mix.bias
     return i * f + (1 - i) * h, alpha
@@ -192,34 +205,43 @@ def test_shared_inputs_give_the_numbers_of_a_plain_lstm():
     assert torch.allclose(shared(rows, index, lengths), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("has_knowledge", [False, True])
-def test_place_scores_are_those_of_the_plain_form(has_knowledge):
+@pytest.mark.parametrize(
+    "injector",
+    [
+        None,
+        build_injector(8),
+        build_injector(8, has_attention=False),
+        build_injector(8, is_gated=False),
+    ],
+    ids=["no knowledge", "attention and gate", "mean", "concatenation"],
+)
+def test_place_scores_are_those_of_the_plain_form(injector):
     """Equation 5 written out for every candidate and position, no input shared."""
     torch.manual_seed(0)
-    injector = None
-    if has_knowledge:
-        injector = KnowledgeInjector(
-            query_width=8, triple_width=3, has_attention=True, is_gated=True
-        )
     predictor = LocationPredictor(input_width=4, width=3, injector=injector)
-    entity, candidates = torch.randn(2, 3, 4), torch.randn(2, 5, 3, 4)
+    entity, candidates = torch.randn(3, 3, 4), torch.randn(2, 5, 3, 4)
     is_named = torch.rand(2, 5, 3) < 0.4
     candidates = candidates * is_named.unsqueeze(-1)
-    mask = torch.ones(2, 5, dtype=torch.bool)
-    triples, has_triple = torch.randn(2, 2, 3), torch.ones(2, 2, dtype=torch.bool)
-    row = torch.tensor([1, 0])
-    lengths = torch.tensor([3, 3])
+    row, lengths = torch.tensor([1, 0, 0]), torch.tensor([3, 2, 2])
+    # The last candidate of the first text and the last step of the other are padding.
+    mask = torch.ones(3, 5, dtype=torch.bool)
+    mask[0, 4] = False
+    triples, has_triple = (
+        torch.randn(3, 2, 3),
+        torch.tensor([[True] * 2, [True, False], [False] * 2]),
+    )
     scores, _ = predictor(entity, candidates, is_named, row, mask, lengths, triples, has_triple)
-    for batch in range(2):
-        for candidate in range(5):
-            own = candidates[row[batch], candidate]
-            own = predictor.unknown.expand(3, 4) if candidate == 0 else own
-            inputs = torch.cat([entity[batch], own], dim=-1)
-            inputs = torch.cat([torch.zeros(1, 8), inputs])
-            if injector is not None:
-                inputs = torch.stack([infuse(injector, h, triples[batch])[0] for h in inputs])
-            expected = predictor.output(predictor.lstm.lstm(inputs.unsqueeze(0))[0])[0, :, 0]
-            assert torch.allclose(scores[batch, :, candidate], expected, atol=1e-6)
+    for batch, candidate in mask.nonzero().tolist():
+        own = candidates[row[batch], candidate]
+        own = predictor.unknown.expand(3, 4) if candidate == 0 else own
+        inputs = torch.cat([entity[batch], own], dim=-1)
+        inputs = torch.cat([torch.zeros(1, 8), inputs])[: lengths[batch] + 1]
+        if injector is not None:
+            known = triples[batch][has_triple[batch]]
+            inputs = torch.stack([infuse(injector, h, known)[0] for h in inputs])
+        expected = predictor.output(predictor.lstm.lstm(inputs.unsqueeze(0))[0])[0, :, 0]
+        found = scores[batch, : lengths[batch] + 1, candidate]
+        assert torch.allclose(found, expected, atol=1e-6)
 
 
 def test_masked_mean_of_a_worked_example():

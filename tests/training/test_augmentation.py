@@ -1,47 +1,55 @@
 """Copies of texts whose answers stay true."""
 
 import random
+from dataclasses import replace
+
+import pytest
 
 from koala.corpora import Example, read_corpus
 from koala.document import Entity, Procedure, Step, annotate
 from koala.grid import Grid, Row
-from koala.text import analyze
-from koala.training.augmentation import drop_steps, make_copies, rename
+from koala.states import Action
+from koala.training.augmentation import choose_steps, keep_steps, make_copies, rename
 
 from .. import tiny
 
-OIL = tiny.build_corpus().splits["train"][1]
-
-
-def words_of(example):
-    return [found.words for found in analyze([step.text for step in example.procedure.steps])]
+TRAIN = tiny.build_corpus().splits["train"]
+OIL = TRAIN[1]
 
 
 def test_a_new_name_stands_everywhere():
     texts = ("Seeds fall on the ground.", "A seed and a wet Seed swell there.", "It is heavy.")
-    rows = {"seed": ["?", "ground", "ground", "ground"], "water": ["?", "?", "seed", "seed"]}
+    rows = {
+        "seed": ["?", "ground", "ground", "ground"],
+        "water; dew": ["?", "?", "seeds' coat", "seeds' coat"],
+        "coat;seed coat": ["seed", "seed", "seed", "seed"],
+    }
     grid = Grid("1", texts, tuple(Row.from_locations(name, row) for name, row in rows.items()))
-    procedure = Procedure(
-        "1", tuple(map(Step, texts)), tuple(map(Entity, rows)), prompt="How do seeds swell?"
-    )
+    prompt = "What do you need for a seed?"
+    procedure = Procedure("1", tuple(map(Step, texts)), tuple(map(Entity, rows)), prompt=prompt)
     example = Example(procedure, grid)
-    copy = rename(example, words_of(example), {"seed": "coin"})
+    copy = rename(example, annotate([procedure])[0], {"seed": "berry"})
     assert [step.text for step in copy.procedure.steps] == [
-        "Coins fall on the ground.",
-        "A coin and a wet Coin swell there.",
+        "Berries fall on the ground.",
+        "A berry and a wet Berry swell there.",
         "It is heavy.",
     ]
     assert copy.gold.steps == tuple(step.text for step in copy.procedure.steps)
-    assert [entity.name for entity in copy.procedure.entities] == ["coin", "water"]
-    assert copy.gold.names == ("coin", "water")
-    assert copy.gold["water"].locations == ("?", "?", "coin", "coin")
-    assert copy.gold["coin"].locations == grid["seed"].locations
-    assert copy.procedure.prompt == "How do coins swell?"
-    assert rename(example, words_of(example), {}) == example
+    names = ("berry", "water; dew", "coat;berry coat")
+    assert tuple(entity.name for entity in copy.procedure.entities) == copy.gold.names == names
+    assert [row.locations for row in copy.gold.rows] == [
+        grid["seed"].locations,
+        ("?", "?", "berries' coat", "berries' coat"),
+        ("berry", "berry", "berry", "berry"),
+    ]
+    assert copy.procedure.prompt == "What do you need for a berry?"
+    assert rename(example, annotate([procedure])[0], {}) == example
 
 
 def test_only_steps_in_which_nothing_happens_are_left_out():
-    copy = drop_steps(OIL, 1.0, random.Random(0))
+    kept = choose_steps(OIL, 1.0, random.Random(0))
+    assert kept == [0, 1, 2]
+    copy = keep_steps(OIL, kept)
     assert [step.text for step in copy.procedure.steps] == [
         "Plants die in the sea.",
         "Mud covers the plants.",
@@ -50,56 +58,83 @@ def test_only_steps_in_which_nothing_happens_are_left_out():
     assert copy.gold.steps == tuple(step.text for step in copy.procedure.steps)
     assert copy.gold["plants"].locations == ("?", "sea", "mud", "-")
     assert copy.gold["oil"].locations == ("-", "-", "-", "mud")
-    assert drop_steps(OIL, 0.0, random.Random(0)) == OIL
+    assert choose_steps(OIL, 0.0, random.Random(0)) == [0, 1, 2, 3]
 
 
 def test_a_step_that_uses_something_stays():
     used = ((True, True, True, True), (False, False, True, False))
-    example = Example(OIL.procedure, OIL.gold, used)
-    assert drop_steps(example, 1.0, random.Random(0)) == example
-    unused = ((True, True, True, False), (False, False, True, False))
-    copy = drop_steps(Example(OIL.procedure, OIL.gold, unused), 1.0, random.Random(0))
-    assert copy.takes_part == ((True, True, True), (False, False, True))
+    assert choose_steps(replace(OIL, takes_part=used), 1.0, random.Random(0)) == [0, 1, 2, 3]
+    unused = replace(OIL, takes_part=((True, True, True, False), (False, False, True, False)))
+    kept = choose_steps(unused, 1.0, random.Random(0))
+    assert keep_steps(unused, kept).takes_part == ((True, True, True), (False, False, True))
 
 
-def test_a_verb_keeps_its_word():
-    """Water as a noun here, as a verb there: no name is exchanged."""
-    texts = ("Farmers water the plants.", "The water sinks into the soil.")
-    grid = Grid("1", texts, (Row.from_locations("water", ["?", "?", "soil"]),))
-    example = Example(Procedure("1", tuple(map(Step, texts)), (Entity("water"),)), grid)
-    others = tiny.build_corpus().splits["train"]
-    copies = make_copies([example, *others], 5, renamed=1.0, dropped=0.0)
-    assert {copy.procedure.id for copy in copies} == {
-        f"{id}~{number}" for id in ("rain", "oil", "sugar") for number in range(1, 6)
-    }
+def build_example(texts, rows):
+    grid = Grid("1", texts, tuple(Row.from_locations(name, row) for name, row in rows.items()))
+    return Example(Procedure("1", tuple(map(Step, texts)), tuple(map(Entity, rows))), grid)
+
+
+@pytest.mark.parametrize(
+    ("texts", "rows"),
+    [
+        # A verb, too.
+        (("Farmers water the plants.", "The water sinks."), {"water": ["?", "?", "soil"]}),
+        # Several words, several names, nowhere in the text.
+        (
+            ("Rain water sinks.", "It freezes."),
+            {"rain water": ["?", "soil", "soil"], "ice; frost": ["-", "-", "soil"]},
+        ),
+    ],
+)
+def test_what_is_no_single_noun_keeps_its_name(texts, rows):
+    examples = [build_example(texts, rows), *TRAIN]
+    copies = make_copies(examples, 5, renamed=1.0, dropped=0.0)
+    assert copies
+    assert {copy.procedure.id.partition("~")[0] for copy in copies} <= {"rain", "oil", "sugar"}
+
+
+def test_the_last_mention_of_a_place_is_not_left_out():
+    """Nothing happens in step 2, but it alone says where the star is."""
+    texts = ("A star is born.", "It is in space.", "The star dies.")
+    example = build_example(texts, {"star": ["-", "space", "space", "-"]})
+    assert choose_steps(example, 1.0, random.Random(0)) == [0, 2]
+    assert make_copies([example], 3, renamed=0.0, dropped=1.0) == []
 
 
 def test_copies_are_the_same_every_time_and_differ():
-    examples = tiny.build_corpus().splits["train"]
-    copies = make_copies(examples, 3, renamed=0.5, dropped=0.5)
-    assert copies == make_copies(examples, 3, renamed=0.5, dropped=0.5)
+    copies = make_copies(TRAIN, 3, renamed=0.5, dropped=0.5)
+    assert copies == make_copies(TRAIN, 3, renamed=0.5, dropped=0.5)
     texts = {tuple(step.text for step in copy.procedure.steps) for copy in copies}
-    assert len(texts) > len(examples)
+    assert len(texts) > len(TRAIN)
     assert all(copy.gold.id == copy.procedure.id for copy in copies)
 
 
 def test_answers_of_the_real_corpus_stay_true(propara):
-    """What happens, when, and in how many steps each entity is named, are those of the original."""
-    examples = read_corpus(propara).take("train")[:60]
-    copies = make_copies(examples, 1, renamed=1.0, dropped=0.0)
+    """Entities are named where they were, and places of the answers are found as they were."""
+    examples = read_corpus(propara).take("train")[:80]
+    copies = make_copies(examples, 1, renamed=1.0, dropped=1.0)
     assert len(copies) > 40
     known = {example.procedure.id: example for example in examples}
     originals = [known[copy.procedure.id.partition("~")[0]] for copy in copies]
-    n_equal = n_entities = 0
-    for copy, original in zip(copies, originals, strict=True):
-        for ours, theirs in zip(copy.gold.rows, original.gold.rows, strict=True):
-            assert ours.actions == theirs.actions
-            assert [place in "-?" for place in ours.locations] == [
-                place in "-?" for place in theirs.locations
-            ]
     pairs = [annotate([example.procedure for example in each]) for each in (copies, originals)]
-    for ours, theirs in zip(*pairs, strict=True):
+    n_renamed = 0
+    for copy, original, ours, theirs in zip(copies, originals, *pairs, strict=True):
         for entity, other in zip(ours.entities, theirs.entities, strict=True):
-            n_entities += 1
-            n_equal += {m.step for m in entity.mentions} == {m.step for m in other.mentions}
-    assert n_equal / n_entities > 0.95
+            assert bool(entity.mentions) == bool(other.mentions)
+            if entity.name != other.name and ";" not in other.name:
+                n_renamed += 1
+                left = {word.text.lower() for step in ours.steps for word in step.words}
+                assert other.name.lower() not in left
+        candidates, were = ({c.name for c in each.candidates} for each in (ours, theirs))
+        n_lost = len(_find_places(copy) - candidates) - len(_find_places(original) - were)
+        assert n_lost <= 0
+        changes = [
+            [[a for a in row.actions if a != Action.NONE] for row in each.gold.rows]
+            for each in (copy, original)
+        ]
+        assert changes[0] == changes[1]
+    assert n_renamed > 60
+
+
+def _find_places(example):
+    return {place for row in example.gold.rows for place in row.locations} - {"-", "?"}

@@ -2,125 +2,133 @@
 
 An entity gets the name of an entity of another text, everywhere: what is learnt of a text is then
 what its words say happens, not what usually happens to such a thing. A step in which nothing
-changes may be left out.
+changes may be left out. A copy in which names are found in other steps than before, or in which the
+answers name a place that is no longer found, is thrown away.
 """
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from koala.corpora import Example
-from koala.document import Procedure
-from koala.grid import Cell, Grid
+from koala.document import Procedure, annotate
+from koala.grid import Cell, Row
 from koala.states import Action
-from koala.text import Word, analyze
+from koala.text import Word
 
 _NOUNS = frozenset({"NOUN", "PROPN"})
 _FEWEST_STEPS = 2
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A changed example, the one it was made of as the tagger reads it, and the steps it keeps."""
+
+    example: Example
+    original: Example
+    kept: Sequence[int]
 
 
 def make_copies(
     examples: Sequence[Example], n_copies: int, *, renamed: float, dropped: float
 ) -> list[Example]:
-    """Make changed copies of each text; one in which nothing changed is left out.
+    """Make changed copies of each text; those in which nothing changed are left out.
 
     Renamed: a share of the entities whose name is a single noun; dropped: of the steps in which
     nothing happens.
     """
     generator = random.Random(0)
-    texts = [step.text for example in examples for step in example.procedure.steps]
-    found = iter(analyze(texts))
-    words = [[next(found).words for _ in example.procedure.steps] for example in examples]
-    lemmas = [_find_lemmas(example, own) for example, own in zip(examples, words, strict=True)]
-    pool = sorted({lemma for own in lemmas for lemma in own})
-    copies = []
-    for number in range(n_copies):
-        for example, own_words, own_lemmas in zip(examples, words, lemmas, strict=True):
-            names = _draw_names(own_lemmas, pool, own_words, renamed, generator)
-            copy = rename(example, own_words, names)
-            copy = drop_steps(copy, dropped, generator)
-            if copy != example:
-                copies.append(_with_id(copy, f"{example.procedure.id}~{number + 1}"))
-    return copies
+    procedures = annotate([example.procedure for example in examples])
+    nouns = [_find_nouns(procedure) for procedure in procedures]
+    pool = sorted({noun for own in nouns for noun in own})
+    made = []
+    for number in range(1, n_copies + 1):
+        for example, procedure, own in zip(examples, procedures, nouns, strict=True):
+            names = _draw_names(example, procedure, own, pool, renamed, generator)
+            kept = choose_steps(example, dropped, generator)
+            if not names and len(kept) == len(procedure.steps):
+                continue
+            copy = keep_steps(rename(example, procedure, names), kept)
+            copy = _with_id(copy, f"{example.procedure.id}~{number}")
+            made.append(_Copy(copy, replace(example, procedure=procedure), kept))
+    found = annotate([copy.example.procedure for copy in made])
+    pairs = zip(made, found, strict=True)
+    return [copy.example for copy, procedure in pairs if _is_true(copy, procedure)]
 
 
-def _find_lemmas(example: Example, words: Iterable[Sequence[Word]]) -> list[str]:
+def _find_nouns(procedure: Procedure) -> list[str]:
     """Find the entities whose name is a single noun, and a noun wherever it stands: as lemmas."""
-    seen = [word for step in words for word in step]
-    lemmas = []
-    for entity in example.procedure.entities:
+    words = [word for step in procedure.steps for word in step.words]
+    found = []
+    for entity in procedure.entities:
         name = entity.name.lower()
-        own = [word for word in seen if name in (word.lemma, word.text.lower())]
-        if name.isalpha() and own and all(word.pos in _NOUNS for word in own):
-            lemmas.append(own[0].lemma)
-    return [
-        lemma
-        for lemma in dict.fromkeys(lemmas)
-        if all(word.pos in _NOUNS for word in seen if word.lemma == lemma)
-    ]
+        lemmas = {word.lemma for word in words if name in (word.lemma, word.text.lower())}
+        lemma = next(iter(lemmas), "")
+        own = [word for word in words if word.lemma == lemma]
+        if name.isalpha() and len(lemmas) == 1 and all(word.pos in _NOUNS for word in own):
+            found.append(lemma)
+    return list(dict.fromkeys(found))
 
 
 def _draw_names(
-    lemmas: Sequence[str],
+    example: Example,
+    procedure: Procedure,
+    nouns: Sequence[str],
     pool: Sequence[str],
-    words: Iterable[Sequence[Word]],
     share: float,
     generator: random.Random,
 ) -> dict[str, str]:
-    """Draw a new name for some lemmas: one that does not stand in the text, each once."""
-    known = {word.lemma for step in words for word in step}
+    """Draw a new name for some nouns: one that neither text nor answers have, each once."""
+    rows = example.gold.rows if example.gold else ()
+    said = [place for row in rows for place in row.locations]
+    said += [entity.name for entity in procedure.entities]
+    known = {word for phrase in said for word in _WORD.findall(phrase.lower())}
+    for step in procedure.steps:
+        known |= {form for word in step.words for form in (word.lemma, word.text.lower())}
     free = [name for name in pool if name not in known]
-    chosen = [lemma for lemma in lemmas if generator.random() < share][: len(free)]
+    chosen = [noun for noun in nouns if generator.random() < share][: len(free)]
     return dict(zip(chosen, generator.sample(free, len(chosen)), strict=True))
 
 
-def rename(example: Example, words: Sequence[Sequence[Word]], names: Mapping[str, str]) -> Example:
-    """Put new names for some lemmas in a text, its entities and its answers."""
-    forms = {
-        word.text.lower(): _inflect(word, names[word.lemma])
-        for step in words
-        for word in step
-        if word.lemma in names
-    } | dict(names)
-    procedure = example.procedure
+def rename(example: Example, annotated: Procedure, names: Mapping[str, str]) -> Example:
+    """Put new names for some nouns, which are given as lemmas, in a text and its answers."""
+    words = [word for step in annotated.steps for word in step.words if word.lemma in names]
+    forms = dict(names) | {word.text.lower(): _inflect(word, names[word.lemma]) for word in words}
+
+    def renamed(phrase: str) -> str:
+        return _WORD.sub(lambda found: forms.get(found[0].lower(), found[0]), phrase)
+
+    def renamed_cell(cell: Cell) -> Cell:
+        return replace(cell, before=renamed(cell.before), after=renamed(cell.after))
+
+    def renamed_row(row: Row) -> Row:
+        return Row(renamed(row.name), tuple(map(renamed_cell, row.steps)))
+
+    procedure, gold = example.procedure, example.gold
     steps = tuple(
-        replace(step, text=_rename_words(step.text, own, names))
-        for step, own in zip(procedure.steps, words, strict=True)
+        replace(step, text=_rename_words(step.text, tagged.words, names))
+        for step, tagged in zip(procedure.steps, annotated.steps, strict=True)
     )
-    entities = tuple(
-        replace(entity, name=_rename_name(entity.name, forms)) for entity in procedure.entities
-    )
-    gold = example.gold
+    entities = tuple(replace(each, name=renamed(each.name)) for each in procedure.entities)
     if gold is not None:
-        gold = replace(
-            gold,
-            steps=tuple(step.text for step in steps),
-            rows=tuple(
-                replace(
-                    row,
-                    name=_rename_name(row.name, forms),
-                    steps=tuple(_rename_cell(cell, forms) for cell in row.steps),
-                )
-                for row in gold.rows
-            ),
-        )
-    prompt = _rename_name(procedure.prompt, forms)
-    return replace(
-        example,
-        procedure=replace(procedure, steps=steps, entities=entities, prompt=prompt),
-        gold=gold,
-    )
-
-
-def _rename_cell(cell: Cell, forms: Mapping[str, str]) -> Cell:
-    before, after = (_rename_name(place, forms) for place in (cell.before, cell.after))
-    return replace(cell, before=before, after=after)
+        texts, rows = tuple(step.text for step in steps), tuple(map(renamed_row, gold.rows))
+        gold = replace(gold, steps=texts, rows=rows)
+    prompt = renamed(procedure.prompt)
+    procedure = replace(procedure, steps=steps, entities=entities, prompt=prompt)
+    return replace(example, procedure=procedure, gold=gold)
 
 
 def _inflect(word: Word, name: str) -> str:
     """Give a name the number of the word it stands for."""
-    is_plural = word.text.lower() != word.lemma and word.text.endswith("s")
-    return f"{name}s" if is_plural and not name.endswith("s") else name
+    if word.text.lower() == word.lemma or not word.text.endswith("s"):
+        return name
+    if name.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{name}es"
+    if name.endswith("y") and name[-2:-1] not in "aeiou":
+        return f"{name[:-1]}ies"
+    return f"{name}s"
 
 
 def _rename_words(text: str, words: Sequence[Word], names: Mapping[str, str]) -> str:
@@ -132,49 +140,60 @@ def _rename_words(text: str, words: Sequence[Word], names: Mapping[str, str]) ->
     return text
 
 
-def _rename_name(name: str, forms: Mapping[str, str]) -> str:
-    """Exchange the words of a name; what stands between them stays."""
-    return " ".join(
-        forms.get(word.lower().rstrip(";"), word.rstrip(";")) + ";" * word.endswith(";")
-        for word in name.split(" ")
-    )
+def choose_steps(example: Example, share: float, generator: random.Random) -> list[int]:
+    """Choose which steps stay: those in which something happens or is used, and some others."""
+    numbers = range(len(example.procedure.steps))
+    kept = [n for n in numbers if not _is_still(example, n) or generator.random() >= share]
+    return kept if len(kept) >= _FEWEST_STEPS else list(numbers)
 
 
-def drop_steps(example: Example, share: float, generator: random.Random) -> Example:
-    """Leave out some of the steps in which nothing changes and nothing is used."""
-    gold = example.gold
-    if gold is None or not share:
-        return example
-    kept = [
-        number
-        for number in range(len(gold.steps))
-        if not _is_still(example, gold, number) or generator.random() >= share
-    ]
-    if len(kept) < _FEWEST_STEPS:
-        return example
-    procedure, takes_part = example.procedure, example.takes_part
-    return replace(
-        example,
-        procedure=replace(procedure, steps=tuple(procedure.steps[number] for number in kept)),
-        gold=replace(
-            gold,
-            steps=tuple(gold.steps[number] for number in kept),
-            rows=tuple(
-                replace(row, steps=tuple(row.steps[number] for number in kept)) for row in gold.rows
-            ),
-        ),
-        takes_part=takes_part
-        and tuple(tuple(used[number] for number in kept) for used in takes_part),
-    )
-
-
-def _is_still(example: Example, gold: Grid, number: int) -> bool:
-    if any(row.steps[number].action != Action.NONE for row in gold.rows):
+def _is_still(example: Example, number: int) -> bool:
+    if example.gold is None:
         return False
-    return not any(used[number] for used in example.takes_part or ())
+    is_used = any(used[number] for used in example.takes_part or ())
+    return not is_used and all(r.steps[number].action == Action.NONE for r in example.gold.rows)
+
+
+def keep_steps(example: Example, kept: Sequence[int]) -> Example:
+    """Leave out all steps but some."""
+    procedure, gold, takes_part = example.procedure, example.gold, example.takes_part
+    if gold is not None:
+        rows = (replace(row, steps=tuple(row.steps[n] for n in kept)) for row in gold.rows)
+        gold = replace(gold, steps=tuple(gold.steps[n] for n in kept), rows=tuple(rows))
+    if takes_part is not None:
+        takes_part = tuple(tuple(used[n] for n in kept) for used in takes_part)
+    procedure = replace(procedure, steps=tuple(procedure.steps[n] for n in kept))
+    return replace(example, procedure=procedure, gold=gold, takes_part=takes_part)
+
+
+def _is_true(copy: _Copy, found: Procedure) -> bool:
+    """Whether all is named where it was, and all places of the answers that were found still are.
+
+    An entity or a place that was named may not lose its last mention.
+    """
+    before = copy.original.procedure
+    for ours, theirs in zip(found.entities, before.entities, strict=True):
+        named = {mention.step for mention in theirs.mentions}
+        expected = {new for new, old in enumerate(copy.kept) if old in named}
+        if {mention.step for mention in ours.mentions} != expected or bool(named) != bool(expected):
+            return False
+    known, was_known = ({c.name for c in each.candidates} for each in (found, before))
+    return all(
+        new in known
+        for new, old in zip(_list_places(copy.example), _list_kept_places(copy), strict=True)
+        if old in was_known
+    )
+
+
+def _list_places(example: Example) -> list[str]:
+    rows = example.gold.rows if example.gold else ()
+    return [place for row in rows for cell in row.steps for place in (cell.before, cell.after)]
+
+
+def _list_kept_places(copy: _Copy) -> list[str]:
+    return _list_places(keep_steps(copy.original, copy.kept))
 
 
 def _with_id(example: Example, name: str) -> Example:
-    procedure: Procedure = replace(example.procedure, id=name)
-    gold = example.gold
-    return replace(example, procedure=procedure, gold=gold and replace(gold, id=name))
+    gold = example.gold and replace(example.gold, id=name)
+    return replace(example, procedure=replace(example.procedure, id=name), gold=gold)

@@ -27,7 +27,7 @@ class TrainingData:
     dev: tuple[Item, ...]
     dev_gold: dict[str, Grid]
     extra: tuple[Item, ...] = ()
-    """Items whose gold another tracker has made."""
+    """Items to draw from besides: what another tracker has said of other texts, and copies."""
 
 
 def build_training_data(
@@ -37,29 +37,40 @@ def build_training_data(
     extra: Sequence[Example] = (),
     progress: Progress | None = None,
 ) -> TrainingData:
-    """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
+    """Read a corpus for training: verbs are counted, and gold candidates added, on train only.
+
+    Copies of its texts are of train, too.
+    """
     train, dev = (_with_gold(corpus.take(split)) for split in ("train", "dev"))
     training = settings.training
+    copies: Sequence[Example] = ()
     if training.n_copies:
         shares = {"renamed": training.renamed, "dropped": training.dropped}
-        extra = [*extra, *make_copies(train, training.n_copies, **shares)]
-    texts = [example.procedure for example in (*train, *dev, *_with_gold(extra))]
+        copies = make_copies(train, training.n_copies, **shares)
+    texts = [example.procedure for example in (*train, *dev, *_with_gold(extra), *copies)]
     procedures = annotate_as(settings.text, texts)
     triples = find_triples(procedures, settings.knowledge, progress=progress)
     n, end = len(train), len(train) + len(dev)
     verbs = count_verbs(
         (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
     )
-    learned, others = procedures[:n], procedures[end:]
+    others = end + len(extra)
+    learned, copied = procedures[:n], procedures[others:]
     if training.adds_gold_places:
         learned = add_gold_candidates(learned, [example.gold for example in train])
-        others = add_gold_candidates(others, [example.gold for example in extra])
+        copied = add_gold_candidates(copied, [example.gold for example in copies])
     has_uses = settings.decoder.tags == "uses"
     return TrainingData(
         train=_add_gold(learned, train, triples[:n], verbs, has_uses=has_uses),
         dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs, has_uses=has_uses),
         dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
-        extra=_add_gold(others, extra, triples[end:], verbs, has_uses=has_uses),
+        extra=_add_gold(
+            [*procedures[end:others], *copied],
+            [*extra, *copies],
+            triples[end:],
+            verbs,
+            has_uses=has_uses,
+        ),
     )
 
 
