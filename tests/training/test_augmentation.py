@@ -8,6 +8,7 @@ import pytest
 from koala.corpora import Example, read_corpus
 from koala.document import Entity, Procedure, Step, annotate
 from koala.grid import Grid, Row
+from koala.settings import TrainingSettings
 from koala.states import Action
 from koala.training.augmentation import choose_steps, keep_steps, make_copies, rename
 
@@ -88,7 +89,7 @@ def build_example(texts, rows):
 )
 def test_what_is_no_single_noun_keeps_its_name(texts, rows):
     examples = [build_example(texts, rows), *TRAIN]
-    copies = make_copies(examples, 5, renamed=1.0, dropped=0.0)
+    copies = make_copies(examples, TrainingSettings(n_copies=5, renamed=1.0, dropped=0.0))
     assert copies
     assert {copy.procedure.id.partition("~")[0] for copy in copies} <= {"rain", "oil", "sugar"}
 
@@ -98,12 +99,12 @@ def test_the_last_mention_of_a_place_is_not_left_out():
     texts = ("A star is born.", "It is in space.", "The star dies.")
     example = build_example(texts, {"star": ["-", "space", "space", "-"]})
     assert choose_steps(example, 1.0, random.Random(0)) == [0, 2]
-    assert make_copies([example], 3, renamed=0.0, dropped=1.0) == []
+    assert make_copies([example], TrainingSettings(n_copies=3, renamed=0.0, dropped=1.0)) == []
 
 
 def test_copies_are_the_same_every_time_and_differ():
-    copies = make_copies(TRAIN, 3, renamed=0.5, dropped=0.5)
-    assert copies == make_copies(TRAIN, 3, renamed=0.5, dropped=0.5)
+    copies = make_copies(TRAIN, TrainingSettings(n_copies=3, renamed=0.5, dropped=0.5))
+    assert copies == make_copies(TRAIN, TrainingSettings(n_copies=3, renamed=0.5, dropped=0.5))
     texts = {tuple(step.text for step in copy.procedure.steps) for copy in copies}
     assert len(texts) > len(TRAIN)
     assert all(copy.gold.id == copy.procedure.id for copy in copies)
@@ -112,7 +113,7 @@ def test_copies_are_the_same_every_time_and_differ():
 def test_answers_of_the_real_corpus_stay_true(propara):
     """Entities are named where they were, and places of the answers are found as they were."""
     examples = read_corpus(propara).take("train")[:80]
-    copies = make_copies(examples, 1, renamed=1.0, dropped=1.0)
+    copies = make_copies(examples, TrainingSettings(n_copies=1, renamed=1.0, dropped=1.0))
     assert len(copies) > 40
     known = {example.procedure.id: example for example in examples}
     originals = [known[copy.procedure.id.partition("~")[0]] for copy in copies]

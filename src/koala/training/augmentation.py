@@ -12,13 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from koala.corpora import Example
-from koala.document import Procedure, annotate
+from koala.document import Procedure
 from koala.grid import Cell, Row
+from koala.prediction import annotate_as
+from koala.settings import TextSettings, TrainingSettings
 from koala.states import Action
 from koala.text import Word
 
 _NOUNS = frozenset({"NOUN", "PROPN"})
 _FEWEST_STEPS = 2
+_PLAIN = TextSettings()
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -32,28 +35,24 @@ class _Copy:
 
 
 def make_copies(
-    examples: Sequence[Example], n_copies: int, *, renamed: float, dropped: float
+    examples: Sequence[Example], settings: TrainingSettings, text: TextSettings = _PLAIN
 ) -> list[Example]:
-    """Make changed copies of each text; those in which nothing changed are left out.
-
-    Renamed: a share of the entities whose name is a single noun; dropped: of the steps in which
-    nothing happens.
-    """
+    """Make changed copies of each text; those in which nothing changed are left out."""
     generator = random.Random(0)
-    procedures = annotate([example.procedure for example in examples])
+    procedures = annotate_as(text, [example.procedure for example in examples])
     nouns = [_find_nouns(procedure) for procedure in procedures]
     pool = sorted({noun for own in nouns for noun in own})
     made = []
-    for number in range(1, n_copies + 1):
+    for number in range(1, settings.n_copies + 1):
         for example, procedure, own in zip(examples, procedures, nouns, strict=True):
-            names = _draw_names(example, procedure, own, pool, renamed, generator)
-            kept = choose_steps(example, dropped, generator)
+            names = _draw_names(example, procedure, own, pool, settings.renamed, generator)
+            kept = choose_steps(example, settings.dropped, generator)
             if not names and len(kept) == len(procedure.steps):
                 continue
             copy = keep_steps(rename(example, procedure, names), kept)
             copy = _with_id(copy, f"{example.procedure.id}~{number}")
             made.append(_Copy(copy, replace(example, procedure=procedure), kept))
-    found = annotate([copy.example.procedure for copy in made])
+    found = annotate_as(text, [copy.example.procedure for copy in made])
     pairs = zip(made, found, strict=True)
     return [copy.example for copy, procedure in pairs if _is_true(copy, procedure)]
 

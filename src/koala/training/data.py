@@ -43,10 +43,7 @@ def build_training_data(
     """
     train, dev = (_with_gold(corpus.take(split)) for split in ("train", "dev"))
     training = settings.training
-    copies: Sequence[Example] = ()
-    if training.n_copies:
-        shares = {"renamed": training.renamed, "dropped": training.dropped}
-        copies = make_copies(train, training.n_copies, **shares)
+    copies = make_copies(train, training, settings.text) if training.n_copies else []
     texts = [example.procedure for example in (*train, *dev, *_with_gold(extra), *copies)]
     procedures = annotate_as(settings.text, texts)
     triples = find_triples(procedures, settings.knowledge, progress=progress)
