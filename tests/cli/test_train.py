@@ -111,10 +111,13 @@ def test_track_says_what_is_missing(exported, koala):
 def test_ablate_prints_the_table(home, koala, tmp_path):
     table = "seeds = [0]\n[[row]]\nname = 'KoaLa'\nsettings = 'tiny.toml'\npaper_f1 = 70.4\n"
     (home / "table.toml").write_text(table)
-    done = koala("ablate", home / "table.toml", "--data", home / "propara", "-o", tmp_path)
+    words = ("ablate", home / "table.toml", "--data", home / "propara", "-o", tmp_path)
+    done = koala(*words)
     assert done.returncode == 0, done.stderr
     assert "| KoaLa |" in done.stdout
     assert (tmp_path / "table-actions.svg").is_file()
+    [row] = json.loads(koala(*words, "--json").stdout)
+    assert (row["row"]["paper_f1"], row["reports"][0]["seed"]) == (70.4, 0)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus, name_folder
-from koala.cli.output import is_main, write
+from koala.cli.output import is_main, write, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
 
@@ -22,11 +22,13 @@ def ablate_cli(
         Path | None,
         typer.Option("-o", "--output", help="Folder of all runs; default: runs/CONFIG."),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Train every row with every seed; what is finished is not run again, so it can be resumed."""
     with needs_training():
         from koala.training.ablation import (
             find_corpus_name,
+            list_results,
             read_ablation,
             render_table,
             run_ablation,
@@ -42,4 +44,7 @@ def ablate_cli(
                 return
             write_ablation(ablation, results, source, folder)
     tell(f"Wrote {folder}.")
-    write(render_table(ablation, results), None)
+    if as_json:
+        write_json(list_results(results))
+    else:
+        write(render_table(ablation, results), None)

@@ -122,6 +122,11 @@ def run_ablation(
     ]
 
 
+def list_results(results: Sequence[RowResult]) -> list[dict[str, object]]:
+    """Give all numbers of a table, as JSON has them: a row, and the report of each of its runs."""
+    return [asdict(result) for result in results]
+
+
 def write_ablation(
     ablation: Ablation, results: Sequence[RowResult], source: DataSource, folder: Path
 ) -> None:
@@ -130,9 +135,8 @@ def write_ablation(
     All are called as the table's file, so that several tables may share a folder of runs.
     """
     name = ablation.path.stem
-    numbers = [asdict(result) for result in results]
     write_text(folder / f"{name}.md", render_table(ablation, results))
-    write_text(folder / f"{name}.json", json.dumps(numbers, indent=2) + "\n")
+    write_text(folder / f"{name}.json", json.dumps(list_results(results), indent=2) + "\n")
     gold = count_actions(e.gold for e in source.corpus.splits["dev"] if e.gold)
     counts = {"gold": {action: float(n) for action, n in gold.items()}}
     for result in results:
