@@ -21,7 +21,7 @@ import torch
 from koala.batch import build_gold
 from koala.corpora import read_corpus
 from koala.items import group_items
-from koala.model.encoder import run_transformer
+from koala.model.encoder import run_layers
 from koala.model.koala import build_model
 from koala.settings import read_settings
 from koala.training.data import build_training_data
@@ -38,7 +38,7 @@ class NoCache:
     def get(self, pieces, mask):
         self.transformer.eval()
         with torch.no_grad():
-            return run_transformer(self.transformer, pieces, mask)
+            return run_layers(self.transformer, pieces, mask)
 
 
 def repeat_triples(batch):

@@ -56,7 +56,7 @@ def open_encoder_layers(name, n_layers, *, n_threads=None):
             self.transformer = load_transformer(find_weights(name)).eval()
 
         def forward(self, pieces, mask):
-            return run_layers(self.transformer, pieces, mask, stop=n_layers)
+            return run_layers(self.transformer, pieces, mask, stop=n_layers)[:, 0]
 
     example = torch.tensor([[101, 2300, 102]]), torch.ones((1, 3), dtype=torch.bool)
     names = ["pieces", "mask", "read"]

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
 from koala.batch import build_gold  # noqa: E402
-from koala.model.encoder import run_layers, run_transformer  # noqa: E402
+from koala.model.encoder import run_layers  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.model.location import LocationPredictor, find_distances  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
@@ -262,6 +262,7 @@ READINGS = {
     ),
     "prefix": ({"entity": "prefix"}, {"reads": "steps"}),
     "mixture": ({"layers": "mixture", "is_frozen": True}, {}),
+    "upper layers learn": ({"layers": "mixture", "n_frozen_layers": 1}, {}),
     "scorer": ({}, {"places": "scorer"}),
     "entities see each other": ({}, {"has_entity_attention": True}),
     "legal": ({}, {"has_legal_crf": True, "reads": "steps"}),
@@ -309,6 +310,17 @@ def test_a_procedure_says_the_same_alone_and_among_others(reading, items):
             assert ours == pytest.approx(theirs, abs=1e-4)
 
 
+def test_what_is_kept_of_frozen_layers_is_what_they_say(reading, items):
+    torch.manual_seed(0)
+    model, batch = build_model(reading), build_batcher(reading).build(items)
+    kept = model.predict(batch)
+    model.forget()
+    fresh = model.predict(batch)
+    # Kept in half precision
+    np.testing.assert_allclose(kept.tags, fresh.tags, atol=5e-3)
+    np.testing.assert_allclose(kept.places, fresh.places, atol=5e-3)
+
+
 def test_a_marked_entity_changes_what_is_read(settings, items):
     """Entities that are never mentioned have no marks, and so the same reading as each other."""
     changed = replace(
@@ -329,11 +341,20 @@ def test_layers_in_two_parts_are_the_whole_transformer(settings, items, stop):
     transformer = model.text_encoder.transformer
     batch = build_batcher(settings).build(items)
     pieces, mask = torch.from_numpy(batch.pieces), torch.from_numpy(batch.pieces_mask)
+    assert_is_whole(transformer, pieces, mask, stop)
+
+
+def assert_is_whole(transformer, pieces, mask, stop):
+    """Compare layers that are run in two parts with what transformers itself says."""
     with torch.no_grad():
-        whole = run_transformer(transformer, pieces, mask)[:, 0]
-        lower = run_layers(transformer, pieces, mask, stop=stop)
-        upper = run_layers(transformer, lower, mask, start=stop)
-    assert torch.allclose(whole[mask], upper[mask], atol=1e-5)
+        whole = transformer(pieces, attention_mask=mask.long(), output_hidden_states=True)
+        lower = run_layers(transformer, pieces, mask, "mixture", stop=stop)
+        upper = run_layers(transformer, lower[:, -1], mask, "mixture", start=stop)
+        last = run_layers(transformer, lower[:, -1], mask, start=stop)
+    layers = torch.cat([lower[:, :-1], upper], dim=1)
+    for ours, theirs in zip(layers.unbind(1), whole.hidden_states, strict=True):
+        assert torch.allclose(ours[mask], theirs[mask], atol=1e-5)
+    assert torch.allclose(last[:, 0][mask], whole.last_hidden_state[mask], atol=1e-5)
 
 
 def test_mpnet_in_two_parts_is_the_whole_transformer():
@@ -349,11 +370,7 @@ def test_mpnet_in_two_parts_is_the_whole_transformer():
     mask = torch.ones(2, 20, dtype=torch.bool)
     mask[1, 12:] = False
     pieces[1, 12:] = 1
-    with torch.no_grad():
-        whole = run_transformer(transformer, pieces, mask)[:, 0]
-        lower = run_layers(transformer, pieces, mask, stop=2)
-        upper = run_layers(transformer, lower, mask, start=2)
-    assert torch.allclose(whole[mask], upper[mask], atol=1e-5)
+    assert_is_whole(transformer, pieces, mask, stop=2)
 
 
 def test_distances_count_steps_since_and_until_a_mention():

@@ -29,6 +29,11 @@ from .. import tiny  # noqa: E402
 KINDS = {
     "the paper's": ({}, {}, True),
     "the paper's, with a scorer": ({}, {"places": "scorer"}, True),
+    "upper layers learn, lower ones read triples": (
+        {"n_frozen_layers": 1, "layers": "mixture"},
+        {"places": "scorer"},
+        "shared",
+    ),
     "all layers mixed below marks": (
         {"entity": "marked", "n_shared_layers": 2, "n_frozen_layers": 2, "layers": "mixture"},
         {"reads": "steps"},

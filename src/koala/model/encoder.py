@@ -23,7 +23,7 @@ Layers = Literal["last", "mixture"]
 class _Encoder(nn.Module):
     """A transformer with a trained BiLSTM and dropout behind it, as in the published model.
 
-    While the transformer is frozen, each distinct row of pieces passes it once in a run.
+    Each distinct row of pieces passes what is frozen of the transformer once in a run.
     """
 
     def __init__(
@@ -33,15 +33,18 @@ class _Encoder(nn.Module):
         token_width: int,
         dropout: float,
         is_frozen: bool,
+        n_frozen_layers: int = 0,
         input_dropout: float = 0.0,
         layers: Layers = "last",
     ) -> None:
         super().__init__()
         self.transformer = transformer
-        self.frozen = FrozenRows(transformer, layers) if is_frozen else None
         self.layers: Layers = layers
-        if is_frozen:
-            transformer.requires_grad_(False)
+        self.n_frozen = _depth_of(transformer) - 1 if is_frozen else n_frozen_layers
+        freeze_layers(transformer, self.n_frozen)
+        self.frozen: FrozenRows | None = None
+        if self.n_frozen:
+            self.frozen = FrozenRows(transformer, layers, n_layers=self.n_frozen)
         self.mixture = LayerMixture(_depth_of(transformer)) if layers == "mixture" else None
         width = _width_of(transformer)
         self.lstm = SequenceLSTM(input_width=width, width=token_width) if token_width else None
@@ -51,10 +54,14 @@ class _Encoder(nn.Module):
 
     def read(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Give what the transformer and the BiLSTM say: (rows, pieces, width)."""
-        if self.frozen is not None:
-            layers = self.frozen.get(pieces, mask)
+        if self.frozen is None:
+            layers = run_layers(self.transformer, pieces, mask, self.layers)
         else:
-            layers = run_transformer(self.transformer, pieces, mask, self.layers)
+            layers = self.frozen.get(pieces, mask)
+            upper = run_layers(
+                self.transformer, layers[:, -1], mask, self.layers, start=self.n_frozen
+            )
+            layers = upper if self.mixture is None else torch.cat([layers[:, :-1], upper], dim=1)
         hidden = layers[:, 0] if self.mixture is None else self.mixture(layers)
         return self.read_tokens(hidden, mask)
 
@@ -110,8 +117,7 @@ class EntityEncoder(_Encoder):
             )
         freeze_layers(transformer, n_frozen_layers)
         if n_frozen_layers and n_frozen_layers == n_shared_layers:
-            n_layers = n_shared_layers if layers == "last" else None
-            self.frozen = FrozenRows(transformer, layers, n_layers=n_layers)
+            self.frozen = FrozenRows(transformer, layers, n_layers=n_shared_layers)
         self.marker: nn.Parameter | None = None
         if has_marks:
             self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
@@ -125,7 +131,7 @@ class EntityEncoder(_Encoder):
         if self.marker is not None:
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
-        hidden = run_layers(self.transformer, hidden, own_mask, start=self.n_shared)
+        hidden = run_layers(self.transformer, hidden, own_mask, start=self.n_shared)[:, 0]
         states: Tensor = self.dropout(self.read_tokens(hidden, own_mask))
         return states
 
@@ -133,10 +139,8 @@ class EntityEncoder(_Encoder):
         """Give (procedures, pieces, hidden) of the lower layers, or all of them mixed."""
         if self.frozen is not None:
             layers = self.frozen.get(pieces, mask)
-        elif self.mixture is not None:
-            layers = run_transformer(self.transformer, pieces, mask, self.layers)
         else:
-            return run_layers(self.transformer, pieces, mask, stop=self.n_shared)
+            layers = run_layers(self.transformer, pieces, mask, self.layers, stop=self.n_shared)
         return layers[:, 0] if self.mixture is None else self.mixture(layers)
 
 
@@ -182,7 +186,7 @@ class SharedTripleEncoder(nn.Module):
             hidden = self.frozen.get(pieces, input_mask)[:, 0]
         else:
             transformer, n_layers = self._lower
-            hidden = run_layers(transformer, pieces, input_mask, stop=n_layers)
+            hidden = run_layers(transformer, pieces, input_mask, stop=n_layers)[:, 0]
         states = self.lstm(self.input_dropout(hidden), input_mask.sum(1))
         means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
         return means
@@ -203,11 +207,9 @@ class LayerMixture(nn.Module):
 
 
 class FrozenRows:
-    """What a frozen transformer says of rows of pieces; it runs without dropout, once a row."""
+    """What frozen layers say of rows of pieces; they run without dropout, once a row."""
 
-    def __init__(
-        self, transformer: nn.Module, layers: Layers = "last", *, n_layers: int | None = None
-    ) -> None:
+    def __init__(self, transformer: nn.Module, layers: Layers = "last", *, n_layers: int) -> None:
         self._transformer = transformer
         self._layers: Layers = layers
         self._n_layers = n_layers
@@ -236,11 +238,7 @@ class FrozenRows:
         was_training = self._transformer.training
         self._transformer.eval()
         with torch.no_grad():
-            if self._n_layers is None:
-                hidden = run_transformer(self._transformer, pieces, mask, self._layers)
-            else:
-                lower = run_layers(self._transformer, pieces, mask, stop=self._n_layers)
-                hidden = lower.unsqueeze(1)
+            hidden = run_layers(self._transformer, pieces, mask, self._layers, stop=self._n_layers)
         self._transformer.train(was_training)
         for row, key, length in zip(hidden, keys, mask.sum(1).tolist(), strict=True):
             # Half precision halves the memory; it is the same in every epoch.
@@ -278,26 +276,19 @@ def without_bars() -> Iterator[None]:
             talk.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def run_transformer(
-    transformer: nn.Module, pieces: Tensor, mask: Tensor, layers: Layers = "last"
-) -> Tensor:
-    """Give (rows, layers, pieces, hidden): the last layer, or the embeddings and all layers."""
-    if layers == "last":
-        return run_layers(transformer, pieces, mask).unsqueeze(1)
-    output = transformer(input_ids=pieces, attention_mask=mask.long(), output_hidden_states=True)
-    return torch.stack(output.hidden_states, dim=1)
-
-
 def run_layers(
     transformer: nn.Module,
     inputs: Tensor,
     mask: Tensor,
+    layers: Layers = "last",
     *,
     start: int | None = None,
     stop: int | None = None,
 ) -> Tensor:
     """Run some layers: pieces (rows, pieces) through embeddings and layers up to `stop`, or hidden
-    states (rows, pieces, hidden) from layer `start` on. Gives (rows, pieces, hidden).
+    states (rows, pieces, hidden) from layer `start` on.
+
+    Gives (rows, layers, pieces, hidden): the last of them; or the first one's input and all.
     """
     model: Any = transformer
     if not hasattr(getattr(model, "encoder", None), "layer"):
@@ -309,10 +300,11 @@ def run_layers(
     # MPNet adds a bias by distance, the same in every layer.
     has_bias = hasattr(encoder, "compute_position_bias")
     extra = (encoder.compute_position_bias(hidden),) if has_bias else ()
+    states = [hidden]
     for layer in encoder.layer[start or 0 : stop]:
-        output = layer(hidden, barrier, *extra)
-        hidden = output[0] if isinstance(output, tuple) else output
-    return hidden
+        output = layer(states[-1], barrier, *extra)
+        states.append(output[0] if isinstance(output, tuple) else output)
+    return torch.stack(states if layers == "mixture" else states[-1:], dim=1)
 
 
 def freeze_layers(transformer: nn.Module, n_layers: int) -> None:

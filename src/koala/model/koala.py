@@ -217,6 +217,7 @@ def _build_text_encoder(
             dropout=settings.dropout,
             input_dropout=settings.input_dropout,
             is_frozen=settings.is_frozen,
+            n_frozen_layers=settings.n_frozen_layers,
             layers=settings.layers,
         )
     return EntityEncoder(
