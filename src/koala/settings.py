@@ -151,6 +151,9 @@ class TrainingSettings:
     epochs: int = 20
     batch: int = 32
     """Entities of a batch."""
+    part: int = 0
+    """Entities of a batch that pass the network at a time, about; 0: all. The gradient is that of
+    the whole batch, and what is kept to find it takes less memory."""
     learning_rate: float = 3e-5
     head_learning_rate: float | None = None
     """Of what is trained from scratch; None: the same (section 6.2)."""

@@ -157,6 +157,29 @@ def test_rates_rise_and_fall_and_lower_layers_learn_less(base, data, tmp_path):
     assert shares == pytest.approx([0.01, 0.51, 1.0, 0.5, 0.0], abs=1e-3)
 
 
+def test_a_batch_in_parts_gives_the_same_weights(base, data, tmp_path):
+    plain = replace(
+        with_training(base, epochs=2, batch=6), encoder=replace(base.encoder, dropout=0.0)
+    )
+    sizes, weights = {"whole": set(), "parts": set()}, []
+    for name, settings in (("whole", plain), ("parts", with_training(plain, part=3))):
+        training = Training(settings, data, tmp_path / name)
+        for module in training.model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        forward = training.model.forward
+
+        def count(batch, name=name, forward=forward):
+            sizes[name].add(len(batch.procedure))
+            return forward(batch)
+
+        training.model.forward = count
+        training.run()
+        weights.append(load_file(tmp_path / name / LAST))
+    assert min(sizes["parts"]) < min(sizes["whole"]) == 6
+    torch.testing.assert_close(*weights, rtol=1e-3, atol=1e-5)
+
+
 def test_fused_steps_are_the_same_steps(base, data, tmp_path):
     weights = []
     for is_fused in (False, True):

@@ -172,16 +172,18 @@ class Training:
     def _find_gradients(self, items: Sequence[Item]) -> Tensor:
         """Leave the gradients of a batch in the model; give this process's part of its losses."""
         self.optimizer.zero_grad()
-        parts = torch.zeros(4, device=self.processes.device)
+        totals = torch.zeros(4, device=self.processes.device)
         # Procedures stay whole. Where there are fewer than processes, some have nothing to do.
         share = take_share(items, self.processes.index, self.processes.n)
-        if share:
-            losses = self._compute_losses(share, items)
+        size = self.settings.training.part or len(share)
+        parts = split_items(share, size) if len(share) > size else [share]
+        for part in parts if share else ():
+            losses = self._compute_losses(part, items)
             losses.total.backward()  # type: ignore[no-untyped-call]
             found = (losses.total, losses.state, losses.location, losses.attention)
-            parts = torch.stack([part.detach() for part in found])
+            totals += torch.stack([loss.detach() for loss in found])
         self.processes.sum_gradients(self.model.parameters())
-        return parts
+        return totals
 
     def _compute_losses(self, share: Sequence[Item], items: Sequence[Item]) -> Losses:
         settings = self.settings.loss
