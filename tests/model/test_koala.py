@@ -8,7 +8,8 @@ torch = pytest.importorskip("torch")
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
 from koala.batch import build_gold  # noqa: E402
-from koala.model.encoder import run_layers  # noqa: E402
+from koala.errors import KoalaError  # noqa: E402
+from koala.model.encoder import TextEncoder, run_layers  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.model.location import LocationPredictor, find_distances  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
@@ -371,6 +372,14 @@ def test_mpnet_in_two_parts_is_the_whole_transformer():
     mask[1, 12:] = False
     pieces[1, 12:] = 1
     assert_is_whole(transformer, pieces, mask, stop=2)
+
+
+def test_an_encoder_of_another_build_is_refused():
+    from transformers import DistilBertConfig, DistilBertModel
+
+    config = DistilBertConfig(vocab_size=20, dim=8, n_layers=1, n_heads=2, hidden_dim=16)
+    with pytest.raises(KoalaError, match="DistilBertModel"):
+        TextEncoder(DistilBertModel(config), token_width=8, dropout=0.0, is_frozen=False)
 
 
 def test_distances_count_steps_since_and_until_a_mention():

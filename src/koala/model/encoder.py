@@ -291,8 +291,7 @@ def run_layers(
     Gives (rows, layers, pieces, hidden): the last of them; or the first one's input and all.
     """
     model: Any = transformer
-    if not hasattr(getattr(model, "encoder", None), "layer"):
-        raise KoalaError(f"Encoders of the kind {type(model).__name__} have no layers we know.")
+    chosen = _layers_of(transformer)[start or 0 : stop]
     hidden: Tensor = model.embeddings(input_ids=inputs) if start is None else inputs
     barrier = torch.zeros(mask.shape, dtype=hidden.dtype, device=hidden.device)
     barrier = barrier.masked_fill(~mask, torch.finfo(hidden.dtype).min)[:, None, None, :]
@@ -301,7 +300,7 @@ def run_layers(
     has_bias = hasattr(encoder, "compute_position_bias")
     extra = (encoder.compute_position_bias(hidden),) if has_bias else ()
     states = [hidden]
-    for layer in encoder.layer[start or 0 : stop]:
+    for layer in chosen:
         output = layer(states[-1], barrier, *extra)
         states.append(output[0] if isinstance(output, tuple) else output)
     return torch.stack(states if layers == "mixture" else states[-1:], dim=1)
@@ -312,11 +311,21 @@ def freeze_layers(transformer: nn.Module, n_layers: int) -> None:
     model: Any = transformer
     if n_layers:
         model.embeddings.requires_grad_(False)
-    for layer in model.encoder.layer[:n_layers]:
+    for layer in _layers_of(transformer)[:n_layers]:
         layer.requires_grad_(False)
     if n_layers and hasattr(model.encoder, "relative_attention_bias"):
         # Read by the frozen layers, too.
         model.encoder.relative_attention_bias.requires_grad_(False)
+
+
+def _layers_of(transformer: nn.Module) -> Sequence[nn.Module]:
+    layers: Sequence[nn.Module] | None = getattr(
+        getattr(transformer, "encoder", None), "layer", None
+    )
+    if layers is None:
+        kind = type(transformer).__name__
+        raise KoalaError(f"Encoders of the kind {kind} have no layers we know.")
+    return layers
 
 
 def _width_of(transformer: nn.Module) -> int:
