@@ -12,6 +12,7 @@ from torch.nn import functional
 from koala.encoders.weights import WEIGHTS
 from koala.errors import KoalaError
 from koala.model.encoder import load_transformer
+from koala.model.precision import Precision, computing_in
 from koala.pretraining.masking import IGNORED
 
 HEAD = "head.safetensors"
@@ -49,10 +50,14 @@ class LanguageModelHead(nn.Module):
 class MaskedLanguageModel(nn.Module):
     """Masked pieces in, the loss of each guess out."""
 
-    def __init__(self, encoder: nn.Module, head: LanguageModelHead) -> None:
+    def __init__(
+        self, encoder: nn.Module, head: LanguageModelHead, precision: Precision = "float32"
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = head
+        self.precision: Precision = precision
+        """While it learns; it is measured in float32."""
         self.is_frozen = False
 
     def freeze_encoder(self, is_frozen: bool) -> None:
@@ -76,16 +81,21 @@ class MaskedLanguageModel(nn.Module):
 
     def forward(self, pieces: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
         """Give −log p of each piece to guess, (guesses,); all arguments are (batch, pieces)."""
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.is_frozen):
-            output = self.encoder(input_ids=pieces, attention_mask=mask.long())
         wanted = labels != IGNORED
-        # Only what is guessed passes the decoder: a seventh of the pieces, and it is half the work.
-        scores = self.head(output.last_hidden_state[wanted], self.embeddings)
-        return functional.cross_entropy(scores, labels[wanted], reduction="none")
+        with computing_in(self.precision if self.training else "float32", pieces.device):
+            with torch.set_grad_enabled(torch.is_grad_enabled() and not self.is_frozen):
+                output = self.encoder(input_ids=pieces, attention_mask=mask.long())
+            # Only what is guessed passes the decoder: a seventh of the pieces, half the work.
+            scores = self.head(output.last_hidden_state[wanted], self.embeddings)
+        return functional.cross_entropy(scores.float(), labels[wanted], reduction="none")
 
 
 def load_language_model(
-    folder: Path, *, seed: int = 0, dropout: float | None = None
+    folder: Path,
+    *,
+    seed: int = 0,
+    dropout: float | None = None,
+    precision: Precision = "float32",
 ) -> tuple[MaskedLanguageModel, bool]:
     """Load an encoder with its head, and tell whether the head is a trained one."""
     encoder = load_transformer(folder, dropout=dropout)
@@ -100,7 +110,7 @@ def load_language_model(
             head.load_state_dict(weights)
         except RuntimeError as error:
             raise KoalaError(f"The head in {folder} does not fit its encoder: {error}") from None
-    return MaskedLanguageModel(encoder, head), weights is not None
+    return MaskedLanguageModel(encoder, head, precision), weights is not None
 
 
 def save_head(head: LanguageModelHead, path: Path) -> None:

@@ -125,7 +125,9 @@ def pretrain(
     if (folder / WEIGHTS).is_file() and not (folder / CHECKPOINTS).is_dir():
         tell(f"{folder} is finished already.")
         return Outcome(folder, True, tuple(read_log(folder / LOG)))
-    model, has_head = load_language_model(source, seed=settings.seed, dropout=settings.dropout)
+    model, has_head = load_language_model(
+        source, seed=settings.seed, dropout=settings.dropout, precision=settings.precision
+    )
     stage = _Stage(settings, data, folder, source, progress=progress, tell=tell, started=started)
     is_finished = has_head or stage.train_head(model)
     if is_finished:
