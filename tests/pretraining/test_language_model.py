@@ -134,6 +134,25 @@ def test_dropout_is_of_the_stage_and_not_of_what_it_leaves(settings, data, encod
     assert left.attention_probs_dropout_prob == public.attention_probs_dropout_prob == 0.1
 
 
+def test_bfloat16_learns_nearly_the_same_and_is_measured_in_float32(
+    settings, data, encoder, tmp_path
+):
+    batch = collate(data.probes["dev"], pad=0)
+    exact, rounded = (
+        load_language_model(encoder, dropout=0.0, precision=precision)[0]
+        for precision in ("float32", "bfloat16")
+    )
+    losses = [model.train()(**batch) for model in (exact, rounded)]
+    assert not torch.equal(*losses)
+    torch.testing.assert_close(*losses, atol=0.05, rtol=0.02)
+    assert torch.equal(exact.eval()(**batch), rounded.eval()(**batch))
+    quick = replace(settings, epochs=1, precision="bfloat16")
+    left = weights_of(pretrain(quick, data, tmp_path / "out").folder)
+    assert {tensor.dtype for tensor in left.values() if tensor.is_floating_point()} == {
+        torch.float32
+    }
+
+
 def test_the_log_has_a_line_before_and_after_every_epoch(finished):
     lines = [json.loads(line) for line in (finished / "log.jsonl").read_text().splitlines()]
     assert [(line["stage"], line["epoch"]) for line in lines] == [

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from koala.errors import FileError, KoalaError
 from koala.model.pooling import SequenceLSTM, look_up, masked_mean
+from koala.model.precision import Precision, computing_in
 
 _MOST_VALUES = 400_000_000
 """Kept at most of what frozen transformers say, in half precision: 800 MB."""
@@ -36,10 +37,13 @@ class _Encoder(nn.Module):
         n_frozen_layers: int = 0,
         input_dropout: float = 0.0,
         layers: Layers = "last",
+        precision: Precision = "float32",
     ) -> None:
         super().__init__()
         self.transformer = transformer
         self.layers: Layers = layers
+        self.precision: Precision = precision
+        """Of what is run to learn; what is frozen runs once in float32, and so does scoring."""
         self.n_frozen = _depth_of(transformer) - 1 if is_frozen else n_frozen_layers
         freeze_layers(transformer, self.n_frozen)
         self.frozen: FrozenRows | None = None
@@ -55,15 +59,21 @@ class _Encoder(nn.Module):
     def read(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Give what the transformer and the BiLSTM say: (rows, pieces, width)."""
         if self.frozen is None:
-            layers = run_layers(self.transformer, pieces, mask, self.layers)
+            layers = self.run_layers(pieces, mask)
         else:
             layers = self.frozen.get(pieces, mask)
-            upper = run_layers(
-                self.transformer, layers[:, -1], mask, self.layers, start=self.n_frozen
-            )
+            upper = self.run_layers(layers[:, -1], mask, start=self.n_frozen)
             layers = upper if self.mixture is None else torch.cat([layers[:, :-1], upper], dim=1)
         hidden = layers[:, 0] if self.mixture is None else self.mixture(layers)
         return self.read_tokens(hidden, mask)
+
+    def run_layers(
+        self, inputs: Tensor, mask: Tensor, *, start: int | None = None, stop: int | None = None
+    ) -> Tensor:
+        """Run some layers of the transformer in the precision of this encoder."""
+        with computing_in(self.precision if self.training else "float32", inputs.device):
+            layers = run_layers(self.transformer, inputs, mask, self.layers, start=start, stop=stop)
+        return layers.float()
 
     def read_tokens(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Run the BiLSTM, where there is one, over (rows, pieces, hidden)."""
@@ -100,14 +110,17 @@ class EntityEncoder(_Encoder):
         has_marks: bool = True,
         input_dropout: float = 0.0,
         layers: Layers = "last",
+        precision: Precision = "float32",
     ) -> None:
         super().__init__(
             transformer,
             token_width=token_width,
             dropout=dropout,
             is_frozen=False,
+            n_frozen_layers=n_frozen_layers,
             input_dropout=input_dropout,
             layers=layers,
+            precision=precision,
         )
         self.n_shared = n_shared_layers
         if layers == "mixture" and n_shared_layers != _depth_of(transformer) - 1:
@@ -115,9 +128,9 @@ class EntityEncoder(_Encoder):
                 'encoder.layers = "mixture" reads all layers, so all must be shared: '
                 f"set encoder.n_shared_layers to {_depth_of(transformer) - 1}."
             )
-        freeze_layers(transformer, n_frozen_layers)
-        if n_frozen_layers and n_frozen_layers == n_shared_layers:
-            self.frozen = FrozenRows(transformer, layers, n_layers=n_shared_layers)
+        if n_frozen_layers != n_shared_layers:
+            # Marks come above the shared layers: what is kept must reach as far as those.
+            self.frozen = None
         self.marker: nn.Parameter | None = None
         if has_marks:
             self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
@@ -131,7 +144,7 @@ class EntityEncoder(_Encoder):
         if self.marker is not None:
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
-        hidden = run_layers(self.transformer, hidden, own_mask, start=self.n_shared)[:, 0]
+        hidden = self.run_layers(hidden, own_mask, start=self.n_shared)[:, -1]
         states: Tensor = self.dropout(self.read_tokens(hidden, own_mask))
         return states
 
@@ -140,7 +153,7 @@ class EntityEncoder(_Encoder):
         if self.frozen is not None:
             layers = self.frozen.get(pieces, mask)
         else:
-            layers = run_layers(self.transformer, pieces, mask, self.layers, stop=self.n_shared)
+            layers = self.run_layers(pieces, mask, stop=self.n_shared)
         return layers[:, 0] if self.mixture is None else self.mixture(layers)
 
 

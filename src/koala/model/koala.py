@@ -22,6 +22,7 @@ from koala.model.location import LocationPredictor, LocationScorer
 from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
 from koala.model.pooling import look_up
+from koala.model.precision import Precision
 from koala.model.reading import Reading, join_mentions, join_steps, read_text
 from koala.model.state_tracker import StateTracker
 from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
@@ -45,7 +46,8 @@ class KoalaModel(nn.Module):
     ) -> None:
         super().__init__()
         encoder, knowledge, decoder = settings.encoder, settings.knowledge, settings.decoder
-        self.text_encoder = _build_text_encoder(encoder, text_transformer)
+        precision = settings.training.precision
+        self.text_encoder = _build_text_encoder(encoder, text_transformer, precision)
         self.triple_encoder: TripleEncoder | SharedTripleEncoder | None = None
         if knowledge.is_used and knowledge.encoder == SHARED:
             self.triple_encoder = SharedTripleEncoder(
@@ -62,6 +64,7 @@ class KoalaModel(nn.Module):
                 dropout=encoder.dropout,
                 is_frozen=knowledge.is_frozen,
                 input_dropout=encoder.input_dropout,
+                precision=precision,
             )
         self.has_attention = self.triple_encoder is not None and knowledge.has_attention
         width = self.text_encoder.width
@@ -207,7 +210,7 @@ class KoalaModel(nn.Module):
 
 
 def _build_text_encoder(
-    settings: EncoderSettings, transformer: nn.Module
+    settings: EncoderSettings, transformer: nn.Module, precision: Precision
 ) -> TextEncoder | EntityEncoder:
     is_plain = settings.entity == "prefix" and not settings.n_shared_layers
     if settings.entity in ("none", "listed") or is_plain:
@@ -219,6 +222,7 @@ def _build_text_encoder(
             is_frozen=settings.is_frozen,
             n_frozen_layers=settings.n_frozen_layers,
             layers=settings.layers,
+            precision=precision,
         )
     return EntityEncoder(
         transformer,
@@ -229,6 +233,7 @@ def _build_text_encoder(
         n_frozen_layers=settings.n_frozen_layers,
         has_marks=settings.has_marks,
         layers=settings.layers,
+        precision=precision,
     )
 
 
