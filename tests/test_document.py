@@ -74,6 +74,14 @@ def test_candidates_come_in_order_of_mention_and_say_where():
     assert procedure.candidates[1].mentions == (Span(0, 3, 4), Span(1, 1, 2))
 
 
+def test_a_run_of_nouns_makes_no_flood_of_places():
+    n_words = 300
+    procedure = annotated("rock " * n_words)
+    lengths = [span.end - span.start for c in procedure.candidates for span in c.mentions]
+    assert max(lengths) == 16
+    assert len(lengths) <= 16 * n_words
+
+
 def test_annotating_twice_gives_the_same():
     procedure = Procedure("1", (Step("Magma cools into rock."),), (Entity("magma"),))
     assert annotate([procedure]) == annotate([procedure])

@@ -12,6 +12,8 @@ from koala.document import Procedure
 from koala.encoders.weights import is_fetched
 from koala.errors import KoalaError
 from koala.examples import read_example
+from koala.knowledge.conceptnet import build_store
+from koala.knowledge.store import Store
 from koala.runtime.files import measure_size, read_card
 from koala.runtime.models import find_model, list_models
 from koala.tracker import find_missing, join
@@ -113,6 +115,24 @@ def test_grids_say_that_triples_are_missing(tracker):
     # The recipes network reads no triples: none are missing.
     recipes = koala.load("recipes", has_knowledge=False)
     assert recipes.signature == recipes.card.signature
+
+
+def test_a_store_of_ones_own_stands_in_the_signature(tracker, tmp_path, monkeypatch):
+    triples = tmp_path / "triples.tsv"
+    triples.write_text("water\tIsA\tliquid\t2.0\n")
+    build_store([triples], tmp_path / "own.store")
+    monkeypatch.setenv("KOALA_STORE", str(tmp_path / "own.store"))
+    signature = tracker.track(TEXT, ["water"]).signature
+    store = Store.open(tmp_path / "own.store")
+    assert signature == f"{tracker.card.signature}|knowledge:{store.signature}"
+
+
+def test_what_is_no_unicode_is_refused(tracker):
+    for text, entity in (("Water \ud800 boils.", "water"), ("Water boils.", "wat\ud800r")):
+        with pytest.raises(KoalaError, match="not Unicode text"):
+            tracker.track(text, [entity])
+    with pytest.raises(KoalaError, match="not Unicode text"):
+        tracker.track(["Water boils.", "\udce9"], ["water"])
 
 
 def test_every_cell_has_a_reason(tracker):

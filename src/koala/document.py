@@ -96,9 +96,19 @@ def split_aliases(name: str) -> tuple[str, ...]:
 
 def build_entity(name: str) -> Entity:
     """Build an entity from a user's words."""
+    check_text(name)
     if not name.replace(";", " ").strip():
         raise KoalaError(f"An entity's name is empty: {name!r}. Give a word of the text.")
     return Entity(" ".join(name.split()))
+
+
+def check_text(text: str) -> None:
+    """Refuse what no file can hold: halves of characters, as badly decoded bytes leave them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        shown = text[max(0, error.start - 20) : error.end + 20]
+        raise KoalaError(f"{shown!r} is not Unicode text. Give it in UTF-8.") from None
 
 
 def annotate(
@@ -281,6 +291,10 @@ def _place_name(words: Sequence[Word]) -> str:
     return " ".join([*lemmas, adverb if adverb in _PLACE_ADVERBS else last])
 
 
+_LONGEST_PLACE = 16
+"""Words of a noun phrase; the longest of ProPara's train and dev texts has eleven."""
+
+
 def _candidate_spans(words: Sequence[Word]) -> list[tuple[int, int]]:
     spans: set[tuple[int, int]] = set()
     for last, word in enumerate(words):
@@ -292,7 +306,7 @@ def _candidate_spans(words: Sequence[Word]) -> list[tuple[int, int]]:
             continue
         start = last
         spans.add((start, last + 1))
-        while start > 0 and _may_modify(words, start - 1):
+        while start > 0 and last + 1 - start < _LONGEST_PLACE and _may_modify(words, start - 1):
             start -= 1
             if words[start].pos != "PART":
                 spans.add((start, last + 1))

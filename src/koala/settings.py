@@ -1,5 +1,6 @@
 """Small frozen dataclasses, TOML in and out; a default from the paper names its section."""
 
+import math
 import tomllib
 import types
 import typing
@@ -55,6 +56,10 @@ class EncoderSettings:
     """Behind the BiLSTM, section 6.2."""
     input_dropout: float = 0.0
     """In front of it."""
+
+    def __post_init__(self) -> None:
+        check_least(self, "encoder.", n_shared_layers=0, n_frozen_layers=0, token_width=0)
+        check_shares(self, "encoder.", "dropout", "input_dropout", below=True)
 
     @property
     def has_prefix(self) -> bool:
@@ -185,6 +190,13 @@ class TrainingSettings:
     """Epochs without a better dev F1 after which training stops."""
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_least(self, "training.", epochs=1, batch=1, patience=1)
+        check_least(self, "training.", part=0, n_copies=0, seed=0, extra_share=0)
+        check_least(self, "training.", learning_rate=0, head_learning_rate=0, clip=0)
+        check_shares(self, "training.", "layer_decay", "renamed", "dropped")
+        check_shares(self, "training.", "averaging", below=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -254,6 +266,23 @@ def _read_values(path: Path, readers: tuple[Path, ...]) -> dict[str, Any]:
             value = {**old, **value}
         merged[name] = value
     return merged
+
+
+def check_least(settings: object, where: str, **least: float) -> None:
+    """Refuse numbers that are too small, or none; None may stand for a default."""
+    for name, bound in least.items():
+        value = getattr(settings, name)
+        if value is not None and not bound <= value < math.inf:
+            raise KoalaError(f"{where}{name} is {value}; {bound} or more was expected.")
+
+
+def check_shares(settings: object, where: str, *names: str, below: bool = False) -> None:
+    """Refuse what is no share, from 0 to 1; or to below 1."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not (0 <= value < 1 or (value == 1 and not below)):
+            expected = "a share below 1" if below else "0 to 1"
+            raise KoalaError(f"{where}{name} is {value}; {expected} was expected.")
 
 
 def build_settings(kind: type[_Settings], values: Mapping[str, Any], where: str = "") -> _Settings:

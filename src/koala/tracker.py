@@ -6,12 +6,12 @@ from pathlib import Path
 from statistics import fmean
 
 from koala.batch import Batcher
-from koala.document import Entity, Procedure, Step, build_entity
+from koala.document import Entity, Procedure, Step, build_entity, check_text
 from koala.errors import KoalaError
 from koala.explanation import Explanation
 from koala.grid import Grid
 from koala.items import Item, build_items
-from koala.knowledge.store import Store
+from koala.knowledge.store import PACK, Store
 from koala.prediction import (
     Ensemble,
     Reader,
@@ -56,12 +56,14 @@ class Tracker:
 
     @property
     def signature(self) -> str:
-        """What stands in the grids: the card's, and that triples are missing, if they are.
+        """What stands in the grids: the card's, and where triples are from, if not koala's own.
 
-        Without those that a network was trained with, other grids come out.
+        Without those that a network was trained with, or with others, other grids come out.
         """
-        is_restricted = self.settings.knowledge.is_used and not self._knowledge.is_used
-        return f"{self.card.signature}|{_NO_KNOWLEDGE}" if is_restricted else self.card.signature
+        if not self.settings.knowledge.is_used:
+            return self.card.signature
+        origin = sign_store(self._knowledge)
+        return self.card.signature if origin == _sign_own() else f"{self.card.signature}|{origin}"
 
     def track(
         self,
@@ -186,6 +188,8 @@ def build_steps(content: str | Sequence[str]) -> tuple[Step, ...]:
     >>> [step.text for step in build_steps(["Water  boils.", " ", "Steam rises."])]
     ['Water boils.', 'Steam rises.']
     """
+    for part in (content,) if isinstance(content, str) else content:
+        check_text(part)
     if isinstance(content, str):
         return Procedure.from_text(content).steps
     steps = tuple(Step(line) for step in content if (line := " ".join(step.split())))
@@ -235,6 +239,10 @@ def sign_store(settings: KnowledgeSettings) -> str:
     if not settings.is_used:
         return _NO_KNOWLEDGE
     return f"knowledge:{Store.keep_open(settings.store).signature}"
+
+
+def _sign_own() -> str:
+    return f"knowledge:{Store.keep_open(PACK).signature}"
 
 
 def load(

@@ -68,6 +68,20 @@ def test_a_folder_is_not_written_over(settings, source, folder):
         train(other, source, folder / "run", resume=True)
 
 
+def test_a_file_is_no_folder_of_a_run(settings, source, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(FileError, match="this is a file"):
+        train(settings, source, tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_run_that_could_not_begin_leaves_its_folder_free(settings, source, tmp_path):
+    wrong = replace(settings, encoder=replace(settings.encoder, name=str(tmp_path / "none")))
+    with pytest.raises(KoalaError):
+        train(wrong, source, tmp_path / "run")
+    assert train(settings, source, tmp_path / "run").epoch
+
+
 def test_a_finished_run_can_be_given_more_epochs(settings, source, tmp_path):
     shorter = replace(settings, training=replace(settings.training, epochs=1))
     train(shorter, source, tmp_path)

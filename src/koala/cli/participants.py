@@ -13,10 +13,7 @@ EXAMPLE = "Example: koala train-participants --data propara/ --recipes recipes/ 
 
 
 def train_participants_cli(
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="File of the weights; default: those koala ships."),
-    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File of the weights.")],
     data: Data = None,
     recipes: Annotated[
         Path | None,
@@ -29,7 +26,6 @@ def train_participants_cli(
 
     from koala.corpora import read_corpus
     from koala.encoders import open_encoder
-    from koala.participants.ranker import WEIGHTS
     from koala.training.participants import Learning, learn
 
     corpus = read_corpus(find_corpus(data, "propara"))
@@ -41,9 +37,8 @@ def train_participants_cli(
         encoder=open_encoder(threads=1),
         settings=Learning(),
     )
-    path = output or WEIGHTS
-    learned.ranker.write(path)
-    tell(f"Wrote {path}.")
+    learned.ranker.write(output)
+    tell(f"Wrote {output}.")
     rows = {"train, cross-validated": learned.train, "dev": learned.dev}
     if as_json:
         write_json(

@@ -7,7 +7,7 @@ from typing import Literal
 
 from koala.errors import FileError, KoalaError
 from koala.files import read_text
-from koala.settings import build_settings, write_toml
+from koala.settings import build_settings, check_least, check_shares, write_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,7 @@ class MaskingSettings:
     """Pieces to guess that become a random piece; the rest stays as it is."""
 
     def __post_init__(self) -> None:
-        for name in ("probability", "mask_share", "random_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise KoalaError(f"masking.{name} is {getattr(self, name)}; 0 to 1 was expected.")
+        check_shares(self, "masking.", "probability", "mask_share", "random_share")
         if self.mask_share + self.random_share > 1 + 1e-9:
             raise KoalaError("masking.mask_share and masking.random_share add up to more than 1.")
 
@@ -37,6 +35,9 @@ class HeadSettings:
     learning_rate: float = 1e-3
     max_steps: int | None = None
     """Stop after so many batches; the learning rate falls to 0 until there."""
+
+    def __post_init__(self) -> None:
+        check_least(self, "head.", epochs=1, learning_rate=0, max_steps=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,8 @@ class PretrainingSettings:
     head: HeadSettings = field(default_factory=HeadSettings)
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch", 1), ("longest", 8)):
-            if getattr(self, name) < least:
-                raise KoalaError(f"{name} is {getattr(self, name)}; {least} or more was expected.")
-        for name in ("dropout", "held_out"):
-            if not 0 <= (getattr(self, name) or 0) < 1:
-                raise KoalaError(f"{name} is {getattr(self, name)}; a share below 1 was expected.")
+        check_least(self, "", epochs=1, batch=1, longest=8, learning_rate=0, seed=0)
+        check_shares(self, "", "dropout", "held_out", below=True)
 
     def to_toml(self) -> str:
         """Write all settings as TOML."""

@@ -69,11 +69,10 @@ def train(
     check_folder(folder, settings, resume=resume, corpus=source.corpus)
     with processes.main_first():
         data = source.get(settings)
+    training = Training(settings, data, folder)
     if processes.is_main:
-        folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / SETTINGS, settings.to_toml())
         write_text(folder / ORIGIN, json.dumps(sign_origin(settings, source.corpus)) + "\n")
-    training = Training(settings, data, folder)
     if resume:
         training.resume()
     training.run(tell=tell, show_batches=show_batches)
@@ -89,6 +88,8 @@ def check_folder(
     """
     if corpus is not None and corpus.name != settings.corpus:
         raise KoalaError(f"The settings are for {settings.corpus}; {corpus.name} came.")
+    if folder.exists() and not folder.is_dir():
+        raise FileError(folder, "this is a file; a folder for the run was expected.")
     path = folder / SETTINGS
     if not Processes().is_main:
         # The main process looks for all, and may have begun the folder by now.
