@@ -64,7 +64,8 @@ def test_gold_grids_come_back(tmp_path_factory, grid):
         ({"text": "A.", "entities": [{"name": "x"}]}, "'steps' is missing"),
         ({"text": "A.", "prompt": 1}, "prompt"),
         ({"text": "A.", "id": "1"}, "twice"),
-        ({"text": "A.", "id": None}, '"id" must be'),
+        ({"steps": ["A.", " "]}, "empty"),
+        ({"text": "A.", "steps": ["A."]}, "not both"),
         ({"text": "A.", "id": [1]}, '"id" must be'),
     ],
 )
@@ -72,6 +73,13 @@ def test_bad_lines_are_refused(tmp_path, value, problem):
     with pytest.raises(FileError, match=problem) as caught:
         read(tmp_path, {"text": "Rain falls."}, value)
     assert caught.value.line == 2
+
+
+def test_null_is_as_good_as_missing(tmp_path):
+    value = {"id": None, "steps": None, "text": "Rain falls.", "entities": None, "prompt": None}
+    (example,) = read(tmp_path, value)
+    assert example.procedure.id == "1"
+    assert example.procedure.entities == ()
 
 
 def test_an_object_or_a_list_over_several_lines_is_taken(tmp_path):

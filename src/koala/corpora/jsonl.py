@@ -65,7 +65,8 @@ def _write_example(example: Example) -> str:
 
 
 def read_example(value: dict[str, Any], number: int) -> Example:
-    """Read one object; without an id it is called by its number."""
+    """Read one object; without an id it is called by its number. Null is as good as missing."""
+    value = {key: field for key, field in value.items() if field is not None}
     id = value.get("id", number)
     if not isinstance(id, (str, int)) or isinstance(id, bool) or id == "":
         raise KoalaError(f'"id" must be a string or a number, {id!r} came.')
@@ -80,8 +81,8 @@ def read_example(value: dict[str, Any], number: int) -> Example:
         steps = value["steps"]
         if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
             raise KoalaError('"steps" must be a list of strings.')
-        if not steps:
-            raise KoalaError('"steps" is empty.')
+        if not all(step.strip() for step in steps) or not steps:
+            raise KoalaError('"steps" is empty, or one of them is.')
         pieces = tuple(Step(step) for step in steps)
     elif isinstance(value.get("text"), str):
         pieces = Procedure.from_text(value["text"]).steps
@@ -92,6 +93,8 @@ def read_example(value: dict[str, Any], number: int) -> Example:
         gold = Grid.from_dict({**value, "id": id, "steps": [piece.text for piece in pieces]})
         named = tuple(Entity(name) for name in gold.names)
         return Example(Procedure(id, pieces, named, prompt), gold)
+    if "steps" in value and "text" in value:
+        raise KoalaError('Give "text" (a string) or "steps" (a list of strings), not both.')
     if not all(isinstance(entity, str) for entity in entities):
         raise KoalaError('"entities" must be all names or all objects with "name" and "steps".')
     return Example(Procedure(id, pieces, tuple(map(build_entity, entities)), prompt))
