@@ -1,5 +1,8 @@
 """What processes say to each other; that two learn what one does is tried in training/."""
 
+import subprocess
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -94,3 +97,35 @@ def test_processors_are_used_where_gpus_cannot_be(monkeypatch, gpu, environment,
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert processes._is_for_cpu() == expected
+
+
+HOLES = """
+import sys, torch
+from koala.processes import give_memory_back
+
+def resident():
+    line = next(line for line in open("/proc/self/status") if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+if sys.argv[1] == "back" and not give_memory_back():
+    sys.exit("no glibc")
+del_me = torch.ones(30 << 18)
+del del_me  # from now on glibc keeps what is smaller
+before = resident()
+tensors = [torch.ones(8 << 18) for _ in range(20)]
+del tensors[:-1]
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and is about glibc")
+def test_freed_memory_goes_back_to_the_system():
+    def run(mode):
+        command = [sys.executable, "-c", HOLES, mode]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        if found.stderr.strip() == "no glibc":
+            pytest.skip("another C library")
+        return float(found.stdout)
+
+    # Of twenty tensors of 8 MB one is still there.
+    assert run("back") < 20 < 100 < run("as it is")

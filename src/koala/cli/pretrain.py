@@ -190,7 +190,9 @@ def _run(
     with needs_training():
         from koala.pretraining.language_model import StageData, pretrain
         from koala.pretraining.perplexity import mask_in_parts
+        from koala.processes import give_memory_back
 
+        give_memory_back()
         masked = {name: mask_in_parts(some, pieces.mask) for name, some in probes.items()}
         with show_progress("Training") as progress:
             outcome = pretrain(
