@@ -1,11 +1,13 @@
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
 from koala.errors import FileError, KoalaError
 from koala.files import (
+    check_outputs,
     parse_json,
     read_csv,
     read_int,
@@ -120,10 +122,66 @@ def test_a_pipe_is_written_to_and_read_once_never_replaced(tmp_path):
 
 
 def test_an_empty_name_and_a_folder_are_refused(tmp_path):
-    with pytest.raises(KoalaError, match="empty"):
-        write_text("", "x")
+    for name in ("", Path()):
+        with pytest.raises(KoalaError, match="empty"):
+            write_text(name, "x")
     with pytest.raises(FileError, match="cannot be written"):
         write_text(tmp_path, "x")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Stand in a folder with files to read, `in.txt` and `texts/a.txt`, and links to the first."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("read me")
+    Path("link.txt").symlink_to("in.txt")
+    Path("twin.txt").hardlink_to("in.txt")
+    Path("loop").symlink_to("loop")
+    Path("texts").mkdir()
+    Path("texts/a.txt").write_text("read me")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("outputs", "problem"),
+    [
+        (["in.txt"], r"in.txt: would replace what is read \(in.txt\)"),
+        (["texts/../in.txt"], "would replace what is read"),
+        (["link.txt"], "would replace what is read"),
+        (["twin.txt"], "would replace what is read"),
+        (["texts/a.txt"], r"would replace what is read \(texts\)"),
+        (["new.txt", "texts/../new.txt"], "would be written twice"),
+        (["none/out.txt"], "its folder is missing"),
+        (["in.txt/out.txt"], "its folder is missing"),
+        (["out.txt", "texts"], "this is a folder"),
+        ([""], "empty"),
+        (["x" * 300], "cannot be written"),
+    ],
+)
+def test_outputs_that_are_refused_before_the_work(here, outputs, problem):
+    with pytest.raises(KoalaError, match=problem):
+        check_outputs(map(Path, outputs), [None, Path("-"), Path("in.txt"), Path("texts")])
+    assert sorted(path.name for path in here.iterdir()) == [
+        "in.txt", "link.txt", "loop", "texts", "twin.txt"
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("here")
+def test_outputs_that_can_be_written():
+    inputs = [
+        Path("in.txt"),
+        Path("texts"),
+        Path("/dev/null"),
+        Path("in.txt/none"),
+        Path("x" * 300),
+    ]
+    check_outputs([Path("out.txt"), Path("other.txt"), None, Path("-")], inputs)
+    # Nothing is lost by a new file in a folder that is read, nor by a device.
+    check_outputs([Path("texts/new.txt"), Path("/dev/null"), Path("/dev/null")], inputs)
+    # Links that go in a circle point to nothing.
+    check_outputs([Path("loop")], inputs)
+    write_text("loop", "new")
+    assert Path("loop").read_text() == "new"
 
 
 def test_a_line_end_inside_a_csv_cell_is_kept(tmp_path):

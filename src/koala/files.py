@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -132,12 +132,66 @@ def read_int(cell: str, what: str, *, path: str | Path, line: int, most: int = 1
     raise FileError(path, problem, line=line)
 
 
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
+    """Refuse, before any work, names that cannot be written to or that replace what is read.
+
+    None and `-` are no files. Of a folder that is read, every file counts.
+    """
+    paths, sources = _leave_files(outputs), _leave_files(inputs)
+    for number, path in enumerate(paths):
+        try:
+            _check_output(path, paths[:number], sources)
+        except OSError as error:
+            raise FileError(path, f"cannot be written ({error.strerror}).") from None
+
+
+def _leave_files(paths: Iterable[Path | None]) -> list[Path]:
+    return [path for path in paths if path is not None and str(path) != "-"]
+
+
+def _check_output(path: Path, others: Sequence[Path], sources: Sequence[Path]) -> None:
+    _check_name(path)
+    if path.is_dir():
+        raise FileError(path, "this is a folder, a file to write was expected.")
+    if not _resolve(path).parent.is_dir():
+        raise FileError(path, "its folder is missing. Make it first.")
+    if path.exists() and not path.is_file():
+        return  # a device or a pipe, which is never replaced
+    if any(_is_same(path, other) for other in others):
+        raise FileError(path, "would be written twice. Give every output a name of its own.")
+    for source in sources:
+        if path.exists() and (_is_same(path, source) or _is_inside(path, source)):
+            problem = f"would replace what is read ({source}). Write to another file."
+            raise FileError(path, problem)
+
+
+def _check_name(path: str | Path) -> None:
+    """Refuse an empty name; as a path it is the same as the folder `.`."""
+    if Path(path) == Path():
+        raise KoalaError("The name of the file to write is empty, or a folder (`.`). Give a file.")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return _resolve(path) == _resolve(other)
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return _resolve(path).is_relative_to(_resolve(folder))
+
+
+def _resolve(path: str | Path) -> Path:
+    # Not Path.resolve: it fails where links go in a circle.
+    return Path(os.path.realpath(path))
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write to a temporary file beside the target and rename it: all of it arrives or nothing."""
-    if not str(path):
-        raise KoalaError("The name of the file to write is empty.")
+    _check_name(path)
     # A link stays a link: what it points to is replaced.
-    target = Path(path).resolve()
+    target = _resolve(path)
     try:
         if target.exists() and not target.is_file():
             # A device or a pipe is written to, never replaced; a folder is refused by the system.

@@ -241,14 +241,17 @@ def predict_probabilities(
     *,
     temperatures: tuple[float, float] = (1.0, 1.0),
 ) -> Iterator[dict[str, object]]:
-    """Give the probability of every tag and place, an entity a line."""
-    for item, output, index in score_items(scorer, items):
-        probabilities = find_probabilities(output.cool(*temperatures), index, name_places(item))
+    """Give the probability of every tag and place, an entity a line, in the order of the items."""
+    found = {
+        id(item): find_probabilities(output.cool(*temperatures), index, name_places(item))
+        for item, output, index in score_items(scorer, items)
+    }
+    for item in items:
         yield {
             "id": item.procedure.id,
             "entity": _name_of(item),
-            "tags": probabilities.tags,
-            "places": probabilities.places,
+            "tags": found[id(item)].tags,
+            "places": found[id(item)].places,
         }
 
 

@@ -43,6 +43,23 @@ def test_the_table_and_several_entities(koala, fossils):
     assert "estimate" in done.stdout
 
 
+def test_several_entities_are_an_object_of_lists(koala, fossils):
+    words = ("knowledge", "retrieve", fossils, "--entity", "bones", "--entity", "mud", "--json")
+    value = json.loads(koala(*words, "-k", 2).stdout)
+    assert {name: len(found) for name, found in value.items()} == {"bones": 2, "mud": 2}
+    done = koala(*words, "--entity", "bones")
+    assert done.returncode == 2
+    assert "'bones' came more than once" in done.stderr
+
+
+def test_what_the_text_never_names_has_a_warning(koala, fossils):
+    words = ("knowledge", "retrieve", fossils, "--json", "-k", 1, "--entity", "bones")
+    assert koala(*words).stderr == ""
+    done = koala(*words, "--entity", "unicorn")
+    assert done.stderr == "Warning: the text never names unicorn.\n"
+    assert json.loads(done.stdout).keys() == {"bones", "unicorn"}
+
+
 def test_a_store_of_ones_own(koala, fossils, tmp_path):
     (tmp_path / "mine.tsv").write_text("bone\tAtLocation\tmud\t2.0\n")
     store = tmp_path / "mine.store"
@@ -61,7 +78,11 @@ def test_wrong_calls(koala, fossils, tmp_path):
         (("retrieve", fossils, "--entity", " "), "empty"),
         (("retrieve", fossils, "--entity", "x", "--store", tmp_path / "no"), "no such store"),
         (("retrieve", fossils, "--entity", "x", "--store", fossils), "fossils.txt"),
+        (("retrieve", fossils, "--entity", "bon\udce9"), "is not Unicode text"),
         (("build", tmp_path / "none.tsv", "-o", tmp_path / "s"), "none.tsv"),
+        (("build", fossils, "-o", "-"), "A store cannot go to stdout"),
+        (("build", fossils, "-o", ""), "name of the file to write is empty"),
+        (("build", fossils, "-o", fossils), "would replace what is read"),
         (("stats", "--store", fossils), "fossils.txt"),
     ):
         done = koala("knowledge", *words)

@@ -21,7 +21,16 @@ def test_models_are_listed_with_what_they_were_measured_on(koala):
         "recipes": "recipes",
     }
     assert found["small"]["size_mb"] <= 40
-    assert "recipes" in koala("models").stdout
+    lines = koala("models").stdout.splitlines()
+    assert any("recipes" in line for line in lines)
+    # Whole, whatever the width.
+    assert {each["signature"] for each in found.values()} <= set(lines)
+
+
+def test_a_network_is_no_stream(koala):
+    done = koala("export", "run", "-o", "-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot go to stdout" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["recipes", "koala-recipes"])

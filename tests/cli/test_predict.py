@@ -83,3 +83,55 @@ def test_stdout_takes_one_of_both(koala, tmp_path, monkeypatch):
     done = koala("predict", "--input", "-", "-o", "p", "--probabilities", "-", stdin=line)
     assert json.loads(done.stdout)["entity"] == "water"
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
+
+
+TEMPLATE = {"4": ["oil", "water"], "7": ["sand"]}
+TEXTS = {"4": ["Oil flows to the sea.", "Water rises from the sea to the cloud."], "7": ["Sand."]}
+
+
+@pytest.fixture
+def template(tmp_path):
+    """Write a template of three entities and its sentences, the longer text first."""
+    rows = [
+        f"{id}\t{step}\t{name}\tNONE\t\t\n"
+        for id, names in TEMPLATE.items()
+        for name in names
+        for step in range(1, len(TEXTS[id]) + 1)
+    ]
+    lines = [f"{id}\t{n}\t{line}\n" for id, text in TEXTS.items() for n, line in enumerate(text, 1)]
+    (tmp_path / "template.tsv").write_text("".join(rows))
+    (tmp_path / "sentences.tsv").write_text("".join(lines))
+    return ("--sentences", tmp_path / "sentences.tsv", "--template", tmp_path / "template.tsv")
+
+
+def test_probabilities_are_in_the_order_of_the_template(koala, template, tmp_path):
+    out = tmp_path / "q.jsonl"
+    done = koala("predict", *template, "-o", tmp_path / "p.tsv", "--probabilities", out)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    wanted = [(id, name) for id, names in TEMPLATE.items() for name in names]
+    assert [(line["id"], line["entity"]) for line in lines] == wanted
+    for line in lines:
+        assert len(line["tags"]) == len(line["places"]) - 1 == len(TEXTS[line["id"]])
+        for entry in (*line["tags"], *line["places"]):
+            assert sum(entry.values()) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("output", "probabilities", "problem"),
+    [
+        ("template.tsv", "q.jsonl", "would replace what is read"),
+        ("p.tsv", "sentences.tsv", "would replace what is read"),
+        ("same", "same", "would be written twice"),
+        ("none/p.tsv", "q.jsonl", "its folder is missing"),
+        ("p.tsv", ".", "this is a folder"),
+    ],
+)
+def test_outputs_are_looked_at_first(koala, template, tmp_path, output, probabilities, problem):
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    words = ("-o", tmp_path / output, "--probabilities", tmp_path / probabilities)
+    # The model is not even looked for.
+    done = koala("predict", *template, *words, "--model", "nothing")
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -83,17 +83,29 @@ def test_a_process_of_its_own_says_the_same(koala, koala_process, words):
     ("words", "problem"),
     [
         (("--sentences", "none.tsv"), "none was given"),
-        (("-o", "/"), "cannot be written"),
+        (("-o", "/"), "this is a folder"),
         (("--id", "nothing"), "It has: How a coffee maker brews"),
         (("none.tsv",), "no such file"),
         (("--format", "pdf"), "pdf"),
-        (("-o", "no/such/folder/x.html"), "cannot be written"),
+        (("-o", "no/such/folder/x.html"), "its folder is missing"),
     ],
 )
 def test_wrong_calls(koala, words, problem):
     done = koala("show", *words)
     assert done.returncode == 2
     assert problem in done.stderr
+
+
+def test_what_is_read_is_not_replaced(koala, tmp_path):
+    path, sentences = tmp_path / "grids.tsv", tmp_path / "sentences.tsv"
+    path.write_text("4\t1\toil\tNONE\t-\t-\n")
+    sentences.write_text("4\t1\tOil flows.\n")
+    before = path.read_bytes(), sentences.read_bytes()
+    for output in (path, sentences):
+        done = koala("show", path, "--sentences", sentences, "--format", "json", "-o", output)
+        assert done.returncode == 2
+        assert "would replace what is read" in done.stderr
+    assert (path.read_bytes(), sentences.read_bytes()) == before
 
 
 def test_version_and_help(koala):

@@ -111,9 +111,23 @@ def test_reasons_in_every_format_that_has_room_for_them(track, tmp_path):
     assert value == explain(RAIN, TRIPLES).to_dict()
     page = track("--explain", "--format", "html").stdout
     assert "What was read for water" in page
-    out = tmp_path / "rain.txt"
+    out = tmp_path / "reasons.txt"
     track("--explain", "-o", str(out))
     assert "Most attended: water can be found in sea, 62%" in " ".join(out.read_text().split())
+
+
+def test_what_is_read_is_not_replaced(track, tracker, models, tmp_path):
+    message = track("-o", str(tmp_path / "rain.txt"))
+    assert "would replace what is read" in message
+    assert (tmp_path / "rain.txt").read_text() == TEXT
+    assert tracker.calls == models == []
+
+
+def test_a_file_whose_name_is_not_unicode(track, tracker, tmp_path):
+    path = tmp_path / "caf\udce9.txt"
+    path.write_text(TEXT)
+    track(str(path), text=None)
+    assert tracker.calls == [(TEXT, None, False, "caf\ufffd")]
 
 
 @pytest.mark.parametrize("format", ["tsv", "csv", "mermaid", "dot"])
@@ -175,7 +189,13 @@ def test_the_real_tracker(koala):
         (("none.txt",), b"", "no such file"),
         (("-", "--entity", "water", "--model", "none"), b"Water falls.", "none"),
         (("-", "--entity", "water", "--explain", "--format", "dot"), b"Water falls.", "no room"),
-        (("-", "--entity", "water", "-o", "no/such/x.html"), b"Water falls.", "cannot be written"),
+        (("-", "--entity", "water", "-o", "no/such/x.html"), b"Water falls.", "folder is missing"),
+        (
+            ("-", "--entity", "water", "-o", ""),
+            b"Water falls.",
+            "name of the file to write is empty",
+        ),
+        (("-", "--entity", "wat\udce9r"), b"Water falls.", "is not Unicode text"),
     ],
 )
 def test_wrong_calls(koala, words, stdin, problem):

@@ -24,6 +24,7 @@ from koala.cli import (
     train,
     wikipedia,
 )
+from koala.cli.output import write
 from koala.errors import KoalaError
 
 app = typer.Typer(
@@ -53,7 +54,7 @@ app.add_typer(wikipedia.app, name="wikipedia")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(koala.__version__)
+        write(koala.__version__, None)
         raise typer.Exit
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus, name_folder
-from koala.cli.output import is_main, write, write_json
+from koala.cli.output import is_main, refuse_stdout, write, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
 
@@ -25,6 +25,7 @@ def ablate_cli(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Train every row with every seed; what is finished is not run again, so it can be resumed."""
+    refuse_stdout(output, "A folder")
     with needs_training():
         from koala.training.ablation import (
             find_corpus_name,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from koala.cli.output import show, write_json
+from koala.cli.output import show, write, write_json
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,4 +45,4 @@ def fetch_cli(name: Annotated[str, typer.Argument(help="minilm or mpnet.")]) -> 
     from koala.encoders.weights import fetch_weights
 
     folder = fetch_weights(name, tell=lambda line: typer.echo(line, err=True))
-    typer.echo(folder)
+    write(str(folder), None)

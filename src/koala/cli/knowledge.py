@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli import knowledge_store
-from koala.cli.output import show, write_json
+from koala.cli.output import show, warn_unnamed, write_json
 from koala.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -43,26 +43,31 @@ def retrieve_cli(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print the most relevant triples for an entity in a text, best first."""
+    from collections import Counter
     from dataclasses import replace
 
     from koala.document import Procedure, annotate
     from koala.encoders import open_encoder
+    from koala.errors import KoalaError
     from koala.files import read_text
     from koala.knowledge.retrieval import Retriever
     from koala.knowledge.store import Store
 
     procedure = Procedure.from_text(read_text(file), entity)
+    names = [each.name for each in procedure.entities]
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise KoalaError(f"--entity {twice[0]!r} came more than once. Name each entity once.")
     (annotated,) = annotate([replace(procedure, prompt=prompt)])
+    warn_unnamed([each.name for each in annotated.entities if not each.mentions])
     retriever = Retriever(Store.open(store), open_encoder(), n_triples=k)
     with show_progress("Encoding triples") as progress:
         (found,) = retriever.retrieve([annotated], progress=progress)
     if as_json:
         values = [[one.to_dict() for one in retrieved] for retrieved in found]
-        names = [each.name for each in annotated.entities]
         write_json(values[0] if len(values) == 1 else dict(zip(names, values, strict=True)))
     else:
-        pairs = zip(annotated.entities, found, strict=True)
-        show(*(build_triples_table(each.name, retrieved) for each, retrieved in pairs))
+        pairs = zip(names, found, strict=True)
+        show(*(build_triples_table(name, retrieved) for name, retrieved in pairs))
 
 
 def build_triples_table(name: str, found: "Sequence[Retrieved]") -> "Table":

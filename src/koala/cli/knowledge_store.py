@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from koala.cli.output import show, write_json
+from koala.cli.output import refuse_stdout, show, write_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,8 +42,11 @@ def build_cli(
     ] = None,
 ) -> None:
     """Build a knowledge store from ConceptNet: English, pruned, re-weighted, each triple once."""
+    from koala.files import check_outputs
     from koala.knowledge.conceptnet import build_store
 
+    refuse_stdout(output, "A store")
+    check_outputs([output], sources)
     with show_progress() as progress:
         statistics = build_store(
             sources, output, exclude_sources=exclude_source or (), progress=progress

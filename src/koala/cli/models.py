@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus
-from koala.cli.output import show, write_json
+from koala.cli.output import refuse_stdout, show, write_json
 from koala.cli.training import needs_training, open_source, tell
 from koala.errors import KoalaError
 
@@ -41,15 +41,13 @@ def models_cli(
         )
         return
     table = Table(title="Bundled models")
-    for column in ("name", "MB", "measured on", "dev P", "dev R", "dev F1", "signature"):
+    for column in ("name", "MB", "measured on", "dev P", "dev R", "dev F1"):
         is_number = column == "MB" or column.startswith("dev")
         table.add_column(column, justify="right" if is_number else "left")
     for name, card in cards.items():
         scores = (f"{card.scores[each]:.3f}" for each in ("precision", "recall", "f1"))
-        table.add_row(
-            name, f"{sizes[name]:.1f}", card.read_settings().corpus, *scores, card.signature
-        )
-    show(table)
+        table.add_row(name, f"{sizes[name]:.1f}", card.read_settings().corpus, *scores)
+    show(table, *(card.signature for card in cards.values()))
 
 
 def export_cli(
@@ -72,6 +70,7 @@ def export_cli(
     data: Data = None,
 ) -> None:
     """Write a trained tracker as a network that runs without torch; dev sets its temperatures."""
+    refuse_stdout(output, "A folder")
     if encoder is not None and without_public:
         raise KoalaError("--without-public and --encoder: the encoder is read from one place.")
     with needs_training():

@@ -2,11 +2,16 @@
 
 import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
+
+from koala.errors import KoalaError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,10 +31,43 @@ def is_main() -> bool:
     return all(os.environ.get(name, "0") == "0" for name in _RANKS)
 
 
+def refuse_stdout(path: Path | None, what: str) -> None:
+    """Refuse `-` as the name of what cannot go through a pipe."""
+    if str(path) == "-":
+        raise KoalaError(f"{what} cannot go to stdout. Give -o a name.")
+
+
+def warn_unnamed(names: Sequence[str]) -> None:
+    """Warn of entities that the text never names."""
+    if names:
+        typer.echo(f"Warning: the text never names {', '.join(names)}.", err=True)
+
+
+@contextmanager
+def _printing() -> Iterator[None]:
+    """Say in a sentence that stdout is closed or full; a pipe that nobody reads ends quietly."""
+    if sys.stdout is None:
+        _fail("stdout is closed.")
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in it would be tried again at the end.
+        sys.stdout = StringIO()
+        _fail(f"stdout cannot be written to ({error.strerror}).")
+
+
+def _fail(problem: str) -> NoReturn:
+    typer.echo(f"Error: {problem}", err=True)
+    raise typer.Exit(1)
+
+
 def write(text: str, path: Path | None) -> None:
     """Write data where the user asked for it."""
     if path is None or str(path) == "-":
-        typer.echo(text, nl=not text.endswith("\n"))
+        with _printing():
+            typer.echo(text, nl=not text.endswith("\n"))
         return
     from koala.files import write_text
 
@@ -39,7 +77,7 @@ def write(text: str, path: Path | None) -> None:
 
 def write_json(value: object) -> None:
     """Write a value to stdout as JSON."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    write(json.dumps(value, ensure_ascii=False, indent=2), None)
 
 
 def show(*parts: "RenderableType") -> None:
@@ -47,9 +85,10 @@ def show(*parts: "RenderableType") -> None:
     from rich.console import Console
 
     console = Console()
-    for part in parts:
-        # A signature is one word: it is never broken, whatever the width.
-        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    with _printing():
+        for part in parts:
+            # A signature is one word: it is never broken, whatever the width.
+            console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
 
 
 def show_grids(shown: Sequence["Shown"]) -> None:
@@ -60,6 +99,4 @@ def show_grids(shown: Sequence["Shown"]) -> None:
 
     console = Console()
     color = console.color_system is not None and not console.no_color
-    typer.echo(
-        "\n".join(render(each, color=color, width=console.width) for each in shown), nl=False
-    )
+    write("\n".join(render(each, color=color, width=console.width) for each in shown), None)

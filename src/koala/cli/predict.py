@@ -12,6 +12,7 @@ from koala.cli.progress import show_progress
 from koala.cli.trackers import open_trackers
 from koala.cli.training import tell
 from koala.errors import FileError, KoalaError
+from koala.files import check_outputs
 from koala.runtime.models import RECIPES
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def predict_cli(
         raise KoalaError("Recipes come with --input: JSON lines in the corpus's own format.")
     if str(output) == str(probabilities) == "-":
         raise KoalaError("-o and --probabilities cannot both go to stdout; give one a file.")
+    check_outputs([output, probabilities], [sentences, template, prompts, input])
     if input is not None:
         procedures = read_recipes(input) if is_recipes else read_input(input)
     elif sentences and template:

@@ -9,6 +9,7 @@ import typer
 
 from koala.cli.output import show_grids, write
 from koala.errors import KoalaError
+from koala.files import check_outputs
 
 if TYPE_CHECKING:
     from koala.grid import Grid
@@ -43,6 +44,7 @@ def show_cli(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
 ) -> None:
     """Draw grids in the terminal, as a page or as a graph, or convert them."""
+    check_outputs([output], [file, sentences])
     grids = select_grids(_read(file, sentences), id or ())
     if format == GridFormat.TABLE and output is None:
         show_grids(grids)

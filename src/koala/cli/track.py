@@ -1,11 +1,12 @@
 """`koala track`: text in, grid out."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from koala.cli.output import show_grids, write
+from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
 from koala.cli.trackers import open_tracker
 
@@ -44,12 +45,14 @@ def track_cli(
 ) -> None:
     """Track entities through a text: one step a line, or one a sentence if it is one line."""
     from koala.errors import KoalaError
+    from koala.files import check_outputs
     from koala.runtime.models import AUTO, choose_model
     from koala.text import is_english
 
     if explain and format not in _TELLS_REASONS:
         known = ", ".join(_TELLS_REASONS)
         raise KoalaError(f"--explain: {format} has no room for reasons. Formats that do: {known}.")
+    check_outputs([output], [file])
     text, id = _read(file)
     if not is_english(text):
         typer.echo("Warning: this does not look like English; koala reads English only.", err=True)
@@ -57,8 +60,7 @@ def track_cli(
         model = choose_model(text)
         typer.echo(f"Read with {model}.", err=True)
     tracker = open_tracker(model, has_knowledge=knowledge)
-    if entity and (unnamed := tracker.find_unnamed(text, entity)):
-        typer.echo(f"Warning: the text never names {', '.join(unnamed)}.", err=True)
+    warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
     shown = track(text, entity or None, find=find, id=id)
     if format == GridFormat.TABLE and output is None:
@@ -77,4 +79,6 @@ def _read(file: Path | None) -> tuple[str, str]:
     if file is None:
         example = read_example()
         return "\n".join(example.steps), example.id
-    return read_text(file), "stdin" if str(file) == "-" else file.stem
+    # A file's name may be any bytes; what is written is UTF-8.
+    name = os.fsencode(file.stem).decode(errors="replace")
+    return read_text(file), "stdin" if str(file) == "-" else name

@@ -68,17 +68,17 @@ def retrieve_cli(
     import json
 
     from koala.corpora import read_corpus
-    from koala.errors import FileError, KoalaError
-    from koala.files import is_folder
+    from koala.errors import KoalaError
+    from koala.files import check_outputs
     from koala.scale.retrieval import retrieve_ray
     from koala.wikipedia import retrieve_paragraphs
 
     check_address(engine, address)
     if workers > 1 and engine is Engine.LOCAL:
         raise KoalaError(f"--workers {workers} is for Ray. Add --engine ray, or leave it away.")
-    if output is not None and not is_folder(output.resolve().parent):
-        # Said now, not after an hour of reading.
-        raise FileError(output, "its folder is missing. Make it first.")
+    files = [*corpus, *(more or ())]
+    # Said now, not after an hour of reading.
+    check_outputs([output], [queries, *files])
     splits = read_corpus(queries).splits.values()
     procedures = [example.procedure for examples in splits for example in examples]
     on_ray = partial(retrieve_ray, n_workers=workers, address=address)
@@ -86,7 +86,7 @@ def retrieve_cli(
     with show_progress("Reading paragraphs") as progress:
         found = retrieve(
             procedures,
-            [*corpus, *(more or ())],
+            files,
             k=k,
             least_words=least_words,
             block_size=block_size,

@@ -81,8 +81,8 @@ def read_example(value: dict[str, Any], number: int) -> Example:
         steps = value["steps"]
         if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
             raise KoalaError('"steps" must be a list of strings.')
-        if not all(step.strip() for step in steps) or not steps:
-            raise KoalaError('"steps" is empty, or one of them is.')
+        if not steps:
+            raise KoalaError('"steps" is empty.')
         pieces = tuple(Step(step) for step in steps)
     elif isinstance(value.get("text"), str):
         pieces = Procedure.from_text(value["text"]).steps
@@ -95,6 +95,8 @@ def read_example(value: dict[str, Any], number: int) -> Example:
         return Example(Procedure(id, pieces, named, prompt), gold)
     if "steps" in value and "text" in value:
         raise KoalaError('Give "text" (a string) or "steps" (a list of strings), not both.')
+    if not all(piece.text.strip() for piece in pieces):
+        raise KoalaError('One of "steps" is empty.')
     if not all(isinstance(entity, str) for entity in entities):
         raise KoalaError('"entities" must be all names or all objects with "name" and "steps".')
     return Example(Procedure(id, pieces, tuple(map(build_entity, entities)), prompt))

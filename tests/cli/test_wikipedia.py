@@ -1,0 +1,35 @@
+"""What is refused before anything is read; the rest is in tests/wikipedia."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recipes").mkdir()
+    value = {"name": "butter", "sentences": ["melt the butter ."], "participants": ["butter"]}
+    (tmp_path / "recipes" / "train.jsonl").write_text(json.dumps(value))
+    (tmp_path / "a.tsv").write_text("Butter\tMelt butter.\n")
+    (tmp_path / "b.tsv").write_text("no tab\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("a.tsv", "would replace what is read (a.tsv)"),
+        ("b.tsv", "would replace what is read (b.tsv)"),
+        ("recipes/train.jsonl", "would replace what is read (recipes)"),
+        ("recipes", "this is a folder"),
+        ("none/out.jsonl", "its folder is missing"),
+    ],
+)
+def test_outputs_are_looked_at_first(koala, folder, output, problem):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    words = ("--queries", "recipes", "--corpus", "a.tsv", "b.tsv", "-o", output)
+    done = koala("wikipedia", "retrieve", *words)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
