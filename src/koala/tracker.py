@@ -26,7 +26,7 @@ from koala.runtime.files import TOKENIZER, Card
 from koala.runtime.models import DEFAULT, find_model
 from koala.runtime.network import OnnxNetwork
 from koala.settings import KnowledgeSettings
-from koala.text import stem_content
+from koala.text import is_english, stem_content
 
 Progress = Callable[[int, int], None]
 
@@ -161,6 +161,17 @@ class Tracker:
     def _build_empty(self, procedure: Procedure) -> Grid:
         texts = tuple(step.text for step in procedure.steps)
         return Grid(procedure.id, texts, (), self.signature)
+
+    def find_warnings(
+        self, text: str | Sequence[str], entities: Sequence[str] | None = None
+    ) -> list[str]:
+        """Say what may not be meant so: another language, entities that the text never names."""
+        warnings = []
+        if not is_english(text if isinstance(text, str) else " ".join(text)):
+            warnings.append("This does not look like English; koala reads English only.")
+        if entities and (unnamed := self.find_unnamed(text, entities)):
+            warnings.append(f"The text never names {', '.join(unnamed)}.")
+        return warnings
 
     def _build_procedure(
         self, text: str | Sequence[str], entities: Sequence[str] | None, *, find: bool, id: str

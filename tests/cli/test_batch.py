@@ -1,4 +1,6 @@
 import json
+import os
+import signal
 
 import pytest
 
@@ -32,6 +34,8 @@ def test_koala_reads_what_it_writes(koala, source, tmp_path):
         (("-", "-o", "out"), "does not read stdin"),
         (("in.jsonl", "-", "-o", "out"), "does not read stdin"),
         (("in.jsonl", "-o", "-"), "does not write to stdout"),
+        (("in.jsonl", "-o", "out.parquet"), "writes plain JSON lines"),
+        (("in.jsonl", "-o", "out.jsonl.GZ"), "writes plain JSON lines"),
         (("in.jsonl", "-o", "in.jsonl"), "Write to another file"),
         (("in.jsonl", "./in.jsonl", "-o", "../in/in.jsonl"), "Write to another file"),
         (("in.jsonl", "-o", "out", "--model", "base"), "koala encoders fetch mpnet"),
@@ -50,3 +54,29 @@ def test_wrong_calls(koala, source, tmp_path, monkeypatch, words, problem):
     assert "Traceback" not in done.stderr
     assert [path.name for path in folder.iterdir()] == ["in.jsonl"]
     assert (folder / "in.jsonl").read_bytes() == before
+
+
+def test_ids_that_come_again_are_told(koala, tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    lines = [json.dumps({"id": id, "steps": ["Water boils."]}) for id in (2, "a", "a", 1, "a")]
+    # The last has no id: its number is 6.
+    source.write_text("\n".join([*lines, json.dumps(TEXT)]) + "\n")
+    done = koala("batch", source, "-o", out, "--no-knowledge")
+    assert done.returncode == 0
+    assert "Warning: 2 grids have the id of one before" in done.stderr
+    assert koala("show", out).returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_stops_a_run_is_told_how_to_go_on(koala, source, tmp_path, monkeypatch, number):
+    def stop(*_words, **_options):
+        os.kill(os.getpid(), number)
+        signal.pause()
+
+    monkeypatch.setattr("koala.scale.local.run_local", stop)
+    before = signal.getsignal(signal.SIGTERM)
+    done = koala("batch", source, "-o", tmp_path / "out.jsonl")
+    assert done.returncode == 130
+    assert done.stderr.count("\n") == 1
+    assert "with --resume goes on" in done.stderr
+    assert signal.getsignal(signal.SIGTERM) == before

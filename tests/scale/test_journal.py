@@ -152,6 +152,31 @@ def test_what_is_no_journal_is_refused_by_name_and_kept(tmp_path, value):
     assert is_whole(tmp_path / "out")
 
 
+def test_two_runs_do_not_write_one_output(tmp_path):
+    output = tmp_path / "out"
+    with Journal(output, JOB, resume=False) as journal:
+        for resume in (False, True):
+            with pytest.raises(FileError, match=r"out\.part: another koala batch is writing it"):
+                run(output, resume=resume)
+        for grids, bad in CHUNKS:
+            journal.add(grids, bad, 2, bad.count("\n"))
+        with pytest.raises(FileError, match="another koala batch"):
+            run(output, resume=True)
+        journal.finish()
+    assert is_whole(output)
+
+
+def test_a_run_of_bad_records_leaves_only_what_is_wrong_with_them(tmp_path):
+    output = tmp_path / "out"
+    output.write_bytes(b"of a run before\n")
+    with Journal(output, JOB, resume=False) as journal:
+        journal.add("", "bad\n", 1, 1)
+        journal.give_up()
+    assert output.read_bytes() == b"of a run before\n"
+    assert output.with_name("out.errors").read_bytes() == BAD
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.errors"]
+
+
 def test_the_files_of_a_run_are_known(tmp_path):
     with pytest.raises(KilledError):
         run(tmp_path / "out", kill_at=2)

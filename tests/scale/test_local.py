@@ -2,9 +2,7 @@
 
 import gzip
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -106,12 +104,12 @@ def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(whole, tmp_path):
     for seconds in (0.5, 4, 5):
         process = subprocess.Popen(
             [*command, *(["--resume"] if (tmp_path / "o.journal").exists() else [])],
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            stderr=subprocess.PIPE,
         )
         time.sleep(seconds)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        process.kill()
+        # Its worker has stderr, too: that is closed when both are gone.
+        process.communicate(timeout=60)
         if (tmp_path / "o").exists():
             break
     if not (tmp_path / "o").exists():
@@ -156,6 +154,28 @@ def test_bad_records_are_reported_and_stop_nothing(tmp_path):
     for report, (name, (_, reason)) in zip(reports, BAD.items(), strict=True):
         assert reason in report["reason"], name
         assert len(report["record"]) <= 200
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b"", r"in\.jsonl: no record came; JSON lines or a \.parquet table were expected\.$"),
+        (b"Roots absorb water.\nIt flows.\n", r"None of the 2 records .* first: Not JSON \("),
+        ('{"text": "Café."}\n'.encode("latin-1"), r"None of the 1 records .* 0xe9 is not UTF-8\."),
+        ('{"text": "Water boils."}\n'.encode("utf-16"), r"None of the 2 records .* 0xff is not"),
+        (bytes(range(256)), r"None of the 2 records .*out\.errors says it of each\.$"),
+    ],
+)
+def test_input_of_which_nothing_comes_is_refused(tmp_path, raw, problem):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(raw)
+    with pytest.raises(KoalaError, match=problem):
+        run_local([source], tmp_path / "out", plan=Plan(has_knowledge=False))
+    left = {path.name for path in tmp_path.iterdir()} - {"in.jsonl"}
+    assert left == ({"out.errors"} if raw else set())
+    if raw:
+        n_reports = (tmp_path / "out.errors").read_text().count("\n")
+        assert f"None of the {n_reports} records" in problem
 
 
 def test_a_run_is_not_written_over_or_mixed_up(whole, tmp_path):

@@ -65,6 +65,29 @@ def test_what_both_track(trackers, client, value):
 
 
 @pytest.mark.parametrize(
+    ("value", "warnings"),
+    [
+        (
+            {"text": TEXT, "entities": ["unicorn", "water", "oil; fat"], "n": 1},
+            ["The text never names unicorn, oil; fat."],
+        ),
+        (
+            {"steps": ["Das Wasser kocht in dem Topf.", "Es wird zu Dampf."], "entities": ["Öl"]},
+            [
+                "This does not look like English; koala reads English only.",
+                "The text never names Öl.",
+            ],
+        ),
+        ({"text": TEXT, "entities": ["roots"], "warnings": "mine"}, "mine"),
+    ],
+)
+def test_both_warn_alike(trackers, client, value, warnings):
+    (grids, _), answer = track(trackers, value), client.post("/api/track", json=value)
+    assert grids[0]["warnings"] == warnings
+    assert outline(grids[0]) == outline(answer.json())
+
+
+@pytest.mark.parametrize(
     ("value", "reason"),
     [
         ({"text": TEXT, "steps": STEPS}, "not both|one of them"),

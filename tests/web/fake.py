@@ -8,6 +8,7 @@ from koala.errors import FileError, KoalaError
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
 from koala.states import Action
+from koala.tracker import Tracker
 
 SECRET = "/srv/secret/store"
 
@@ -26,6 +27,8 @@ class FakeTracker:
 
     def track(self, text, entities=None, *, find=False, id="text"):
         return self.explain(text, entities, find=find, id=id).grid
+
+    find_warnings = Tracker.find_warnings
 
     def find_unnamed(self, _text, entities):
         return [name for name in entities if name == "unicorn"]

@@ -2,7 +2,8 @@
 
 Lines go to `OUT.part` and `OUT.errors.part`; the journal says how many bytes of each belong to how
 many records, and is replaced as a whole. What was written behind that is cut off on resuming. Both
-files get their names when everything is there; a run that was killed just then has ended.
+files get their names when everything is there; a run that was killed just then has ended. They are
+locked while they grow: two runs do not write one output.
 """
 
 import json
@@ -16,6 +17,11 @@ from typing import IO
 
 from koala.errors import FileError, KoalaError
 from koala.files import parse_json, read_text, write_text
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs that write one file are not told apart
+    fcntl = None  # type: ignore[assignment]
 
 _SECONDS = 0.5
 """Between two notes in the journal at least: with hundreds of workers a note for every chunk would
@@ -112,8 +118,15 @@ class Journal:
         self._part.replace(self.output)
         self._give_names(self.position)
 
+    def give_up(self) -> None:
+        """Keep only what is wrong with the records: no grid came of them."""
+        self._note()
+        self.close()
+        self._part.unlink()
+        self._give_names(self.position)
+
     def _give_names(self, position: Position) -> None:
-        """Do what is left when the output has its name: that was the end of the run."""
+        """Do what is left when the grids are in their place: that was the end of the run."""
         if position.n_bad and self._bad_part.exists():
             self._bad_part.replace(self.errors)
         elif not position.n_bad:
@@ -177,6 +190,21 @@ def _open_at(path: Path, n_bytes: int) -> IO[bytes]:
         raise FileError(path, "is shorter than its journal says. Remove the journal, begin anew.")
     path.touch()
     file = path.open("r+b")
+    _lock(file, path)
     file.truncate(n_bytes)
     file.seek(n_bytes)
     return file
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Refuse a file that another run writes; the system opens the lock when that ends, however."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        problem = "another koala batch is writing it. Wait for its end, or write to another file."
+        raise FileError(path, problem) from None
+    except OSError:
+        pass  # a file system without locks

@@ -1,6 +1,7 @@
 """The engine of one machine: chunks in order through worker processes, written in order."""
 
 import itertools
+import json
 import multiprocessing
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import Protocol
 
 from koala.errors import FileError, KoalaError
 from koala.runtime.models import AUTO
+from koala.scale.children import end_with_parent, without_interrupts
 from koala.scale.journal import Job, Journal, Position, list_files
 from koala.scale.records import Limits, Record, measure, read_records
 from koala.scale.work import Lines, track_records
@@ -99,6 +101,7 @@ def run_job(
                 lines = done.lines
                 journal.add(lines.grids, lines.bad, done.n_records, lines.n_bad)
                 progress(done.end, total, journal.position.n_records - before)
+        _check_any(inputs, journal)
         journal.finish()
         return journal.position
 
@@ -109,6 +112,23 @@ def _check_apart(inputs: Sequence[Path], output: Path) -> None:
     for path in inputs:
         if path.resolve() in written:
             raise FileError(path, f"is read, and {output} would replace it. Write to another file.")
+
+
+def _check_any(inputs: Sequence[Path], journal: Journal) -> None:
+    """Refuse input of which nothing came; what is wrong with each record stays to be read."""
+    n_records, n_bad = journal.position.n_records, journal.position.n_bad
+    if not n_records:
+        names = ", ".join(map(str, inputs))
+        raise KoalaError(f"{names}: no record came; JSON lines or a .parquet table were expected.")
+    if n_bad < n_records:
+        return
+    journal.give_up()
+    with journal.errors.open(encoding="utf-8") as file:
+        reason = json.loads(file.readline())["reason"]
+    raise KoalaError(
+        f"None of the {n_records:,} records could be tracked. The first: {reason} "
+        f"{journal.errors} says it of each."
+    )
 
 
 def _split(records: Iterator[Record]) -> Iterator[list[Record]]:
@@ -150,7 +170,8 @@ class _Pool:
         )
 
     def submit(self, chunk: list[Record]) -> "Future[Lines]":
-        return self._executor.submit(_track, chunk, self._plan.limits)
+        with without_interrupts():
+            return self._executor.submit(_track, chunk, self._plan.limits)
 
     def wait(self, waiting: "deque[tuple[list[Record], Future[Lines]]]") -> Done:
         """Give the first chunk that waits, and what it has given."""
@@ -174,7 +195,8 @@ class _Pool:
         )
 
     def close(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        # Not waiting: who has stopped a run is told so at once.
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 def open_trackers(model: str, *, has_knowledge: bool) -> Trackers:
@@ -189,6 +211,7 @@ _trackers: Trackers | KoalaError | None = None
 
 def _open(model: str, has_knowledge: bool) -> None:
     global _trackers
+    end_with_parent()
     try:
         _trackers = open_trackers(model, has_knowledge=has_knowledge)
     except KoalaError as error:

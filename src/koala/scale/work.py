@@ -32,11 +32,12 @@ def track_records(trackers: Trackers, records: Sequence[Record], limits: Limits)
     tasks, problems = _read(records, limits)
     position = {id(record): number for number, record in enumerate(records)}
     grids: dict[int, str] = {}
-    rest = {id(record): task.rest for record, task in tasks}
+    task_of = {id(record): task for record, task in tasks}
     for tracker, group in _share_out(trackers, tasks):
         for record, outcome in _track(tracker, group):
             if isinstance(outcome, Grid):
-                grids[position[id(record)]] = _write(outcome, rest[id(record)])
+                task = task_of[id(record)]
+                grids[position[id(record)]] = _write(outcome, task.rest, _warn(tracker, task))
             else:
                 problems[position[id(record)]] = outcome
     bad = [report_bad(records[number], problems[number]) for number in sorted(problems)]
@@ -94,8 +95,16 @@ def _track(
         return [pair for task in tasks for pair in _track(tracker, [task])]
 
 
-def _write(grid: Grid, rest: dict[str, Any]) -> str:
+def _warn(tracker: Tracker, task: Task) -> list[str]:
+    steps = [step.text for step in task.procedure.steps]
+    names = [entity.name for entity in task.procedure.entities]
+    return tracker.find_warnings(steps, names)
+
+
+def _write(grid: Grid, rest: dict[str, Any], warnings: Sequence[str]) -> str:
     value = {**rest, **grid.to_dict()}
+    if warnings:
+        value["warnings"] = warnings
     for entity in value["entities"]:
         for step in entity["steps"]:
             step["confidence"] = round(step["confidence"], _DIGITS)

@@ -6,7 +6,6 @@ from typing import Any
 
 from koala.errors import FileError, KoalaError
 from koala.steps import split_steps
-from koala.text import is_english
 from koala.trackers import Trackers
 from koala.web.errors import RequestError
 from koala.web.limits import Limits
@@ -94,11 +93,6 @@ def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]
     entities = document.entities or None
     grid = run(document.content, entities, find=document.find, id=document.id or id)
     value = grid.to_dict()
-    warnings = []
-    if not is_english(" ".join(value["steps"])):
-        warnings.append("This does not look like English; koala reads English only.")
-    if document.entities and (unnamed := tracker.find_unnamed(document.content, document.entities)):
-        warnings.append(f"The text never names {', '.join(unnamed)}.")
-    if warnings:
+    if warnings := tracker.find_warnings(document.content, document.entities):
         value["warnings"] = warnings
     return {**(document.model_extra or {}), **value}
