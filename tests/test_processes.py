@@ -101,7 +101,7 @@ def test_processors_are_used_where_gpus_cannot_be(monkeypatch, gpu, environment,
 
 HOLES = """
 import sys, torch
-from koala.processes import give_memory_back
+from koala.processes import give_memory_back, trim_memory
 
 def resident():
     line = next(line for line in open("/proc/self/status") if line.startswith("VmRSS"))
@@ -114,6 +114,8 @@ del del_me  # from now on glibc keeps what is smaller
 before = resident()
 tensors = [torch.ones(8 << 18) for _ in range(20)]
 del tensors[:-1]
+if sys.argv[1] == "trim":
+    trim_memory()
 print(resident() - before)
 """
 
@@ -128,4 +130,4 @@ def test_freed_memory_goes_back_to_the_system():
         return float(found.stdout)
 
     # Of twenty tensors of 8 MB one is still there.
-    assert run("back") < 20 < 100 < run("as it is")
+    assert max(run("back"), run("trim")) < 20 < 100 < run("as it is")

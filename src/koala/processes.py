@@ -118,6 +118,17 @@ def give_memory_back() -> bool:
         return False
 
 
+def trim_memory() -> bool:
+    """Have glibc give back what is free now; tell whether anything was.
+
+    For training, whose tensors are too many for `give_memory_back`: it would be a quarter slower.
+    """
+    try:
+        return bool(ctypes.CDLL(None).malloc_trim(0))
+    except (AttributeError, OSError, TypeError):
+        return False
+
+
 def _split_buckets(parameters: Iterable[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
     bucket: list[nn.Parameter] = []
     for parameter in parameters:
