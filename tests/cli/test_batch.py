@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 
 import pytest
@@ -70,12 +69,15 @@ def test_ids_that_come_again_are_told(koala, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_who_stops_a_run_is_told_how_to_go_on(koala, source, tmp_path, monkeypatch, number):
     def stop(*_words, **_options):
-        os.kill(os.getpid(), number)
-        signal.pause()
+        # In the background of a shell it is ignored from the start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.raise_signal(number)
+        pytest.fail("not stopped")
 
     monkeypatch.setattr("koala.scale.local.run_local", stop)
-    before = signal.getsignal(signal.SIGTERM)
+    before, ctrl_c = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     done = koala("batch", source, "-o", tmp_path / "out.jsonl")
+    signal.signal(signal.SIGINT, ctrl_c)
     assert done.returncode == 130
     assert done.stderr.count("\n") == 1
     assert "with --resume goes on" in done.stderr
