@@ -349,8 +349,8 @@ def test_calls_that_cannot_work_are_refused_at_once(tmp_path):
         build_store([], tmp_path / "out.store")
     for output, said in (
         (tmp_path, "folder"),
-        (tmp_path / "no" / "out.store", "does not exist"),
-        (source, "both source and output"),
+        (tmp_path / "no" / "out.store", "folder is missing"),
+        (source, "would replace what is read"),
     ):
         with pytest.raises(FileError, match=said):
             build_store([source], output)

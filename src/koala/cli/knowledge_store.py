@@ -42,11 +42,9 @@ def build_cli(
     ] = None,
 ) -> None:
     """Build a knowledge store from ConceptNet: English, pruned, re-weighted, each triple once."""
-    from koala.files import check_outputs
     from koala.knowledge.conceptnet import build_store
 
     refuse_stdout(output, "A store")
-    check_outputs([output], sources)
     with show_progress() as progress:
         statistics = build_store(
             sources, output, exclude_sources=exclude_source or (), progress=progress

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from koala.errors import FileError, KoalaError
+from koala.files import check_outputs
 from koala.knowledge.assertion import Assertion
 from koala.knowledge.blocks import create, seal, write_blocks
 from koala.knowledge.sorting import Sorter
@@ -77,13 +78,7 @@ def _check_call(paths: Sequence[Path], output: Path) -> None:
     """Refuse at once what could otherwise fail after a long time."""
     if not paths:
         raise KoalaError("No source was given. Give ConceptNet's dump, a TSV or JSON lines.")
-    if output.is_dir():
-        raise FileError(output, "this is a folder, a file to write was expected.")
-    if not output.parent.is_dir():
-        raise FileError(output, f"the folder {output.parent} does not exist. Make it first.")
-    for path in paths:
-        if output.exists() and path.exists() and output.samefile(path):
-            raise FileError(output, "is both source and output. Give the store another name.")
+    check_outputs([output], paths)
 
 
 def _read_sources(
