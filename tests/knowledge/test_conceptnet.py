@@ -252,7 +252,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
     "text",
     [
         b"",
-        gzip.compress(b""),
+        gzip.compress(b"", mtime=0),
         b"\n\n",
         b"The quick brown fox.\n" * 10,
         b"id,name\n1,bone\n",
