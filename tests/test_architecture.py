@@ -33,8 +33,11 @@ ROOMS = {
     "decoding": {"errors", "states", "grid"},
     "windows": {"errors", "document", "items", "decoding"},
     "explanation": {"grid", "states"},
+    # What a grid would score: the one thing behind grids that comes before them.
+    "consensus": {"decoding", "evaluation", "grid"},
     "prediction": CORE
-    | {"batch", "decoding", "explanation", "items", "knowledge", "settings", "windows"},
+    | {"batch", "consensus", "decoding", "explanation", "items", "knowledge", "settings"}
+    | {"windows"},
     "participants": CORE | {"encoders"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE
@@ -43,6 +46,7 @@ ROOMS = {
     "tracker": CORE
     | {
         "batch",
+        "decoding",
         "items",
         "explanation",
         "knowledge",

@@ -230,3 +230,14 @@ def test_koala_base_reads_triples_and_says_which():
         assert sum(each.weight for each in reason.evidence) == pytest.approx(1, abs=1e-4)
         weights = [each.weight for each in reason.evidence]
         assert weights == sorted(weights, reverse=True)
+
+
+def test_another_decoding_stands_in_the_signature(tracker):
+    text = "Roots absorb water. The water flows to the leaf."
+    other = tracker.decode_as("expected")
+    grid = other.track(text, ["water"])
+    assert grid.signature == f"{tracker.signature}|decoding:expected"
+    assert all(row.problem is None for row in grid.rows)
+    assert tracker.decode_as("legal") is tracker
+    assert tracker.track(text, ["water"]).signature == tracker.signature
+    assert grid == other.track(text, ["water"])

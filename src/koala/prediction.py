@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from koala.batch import Batch, Batcher
+from koala.consensus import choose_rows
 from koala.decoding import (
     Output,
     average_outputs,
@@ -149,8 +150,10 @@ def decode_grids(
             decoding=settings.decoding,
             place_weight=settings.place_weight,
         )
+        cooled = output if temperatures is None else output.cool(*temperatures)
+        if settings.decoding == "expected":
+            decoded = choose_rows(cooled, indices, decoded, names)
         if temperatures is not None:
-            cooled = output.cool(*temperatures)
             decoded = [
                 Row.from_locations(
                     row.name, row.locations, find_confidences(cooled, index, row, names)

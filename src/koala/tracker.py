@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 from koala.batch import Batcher
+from koala.decoding import Decoding
 from koala.document import Entity, Procedure, Step, build_entity, check_text
 from koala.errors import KoalaError
 from koala.explanation import Explanation
@@ -64,6 +65,25 @@ class Tracker:
             return self.card.signature
         origin = sign_store(self._knowledge)
         return self.card.signature if origin == _sign_own() else f"{self.card.signature}|{origin}"
+
+    def decode_as(self, decoding: Decoding) -> "Tracker":
+        """Give a tracker that makes its grids of the same scores in another way, and says so."""
+        own = self.settings.decoder
+        if decoding == own.decoding:
+            return self
+        if own.tags == "uses" or decoding == "together":
+            raise KoalaError(
+                f"{self.card.name} is decoded as {own.decoding}; {decoding} does not fit its tags."
+            )
+        settings = replace(self.settings, decoder=replace(own, decoding=decoding))
+        card = replace(
+            self.card,
+            settings=settings.to_toml(),
+            signature=f"{self.card.signature}|decoding:{decoding}",
+        )
+        return Tracker(
+            self.scorer, card, has_knowledge=self.has_knowledge, n_threads=self.n_threads
+        )
 
     def track(
         self,

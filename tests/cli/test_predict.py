@@ -135,3 +135,22 @@ def test_outputs_are_looked_at_first(koala, template, tmp_path, output, probabil
     assert done.returncode == 2
     assert problem in done.stderr
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_templates_are_filled_with_what_is_expected_to_score_best(koala, template, tmp_path):
+    outs = {}
+    for way in ((), ("--decoding", "expected"), ("--decoding", "legal")):
+        out = tmp_path / "p.tsv"
+        done = koala("predict", *template, "-o", out, *way)
+        assert done.returncode == 0, done.stderr
+        outs[way] = out.read_text()
+    default, expected, legal = outs.values()
+    assert default == expected
+    assert len(legal.splitlines()) == len(expected.splitlines())
+
+
+def test_recipes_have_a_decoding_of_their_own(koala, recipes, tmp_path):
+    done = koala("predict", "--corpus", "recipes", "--input", recipes, "-o", tmp_path / "p",
+                 "--decoding", "legal")  # fmt: skip
+    assert done.returncode == 2
+    assert "koala-recipes is decoded as together; legal does not fit its tags." in done.stderr

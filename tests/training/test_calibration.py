@@ -4,7 +4,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from koala.grid import Grid, Row  # noqa: E402
-from koala.prediction import Reader  # noqa: E402
+from koala.prediction import Reader, score_items  # noqa: E402
 from koala.training.calibration import find_temperatures, measure_calibration  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import Training, build_batcher  # noqa: E402
@@ -37,8 +37,8 @@ def test_a_network_that_is_too_sure_is_cooled(tmp_path):
     def shout(batch):
         return training.model.predict(batch).cool(0.05, 0.05)
 
-    found = find_temperatures(Reader(shout, batcher), data.dev)
-    calm = find_temperatures(training.scorer, data.dev)
+    found = find_temperatures(list(score_items(Reader(shout, batcher), data.dev)))
+    calm = find_temperatures(list(score_items(training.scorer, data.dev)))
     assert found.place_temperature > calm.place_temperature
 
 

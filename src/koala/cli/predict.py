@@ -26,6 +26,14 @@ class CorpusName(StrEnum):
     RECIPES = "recipes"
 
 
+class DecodingName(StrEnum):
+    """How scores become grids; recipes have a way of their own."""
+
+    EXPECTED = "expected"
+    LEGAL = "legal"
+    JOINT = "joint"
+
+
 EXAMPLE = (
     "Example: koala predict --sentences sentences.tsv --template dummy-predictions.tsv "
     "--prompts Paragraphs.csv -o predictions.tsv"
@@ -57,6 +65,14 @@ def predict_cli(
     prompts: Annotated[
         Path | None, typer.Option(help="Paragraphs.csv: prompts help to find triples.")
     ] = None,
+    decoding: Annotated[
+        DecodingName | None,
+        typer.Option(
+            help="expected: the grids with the best expected score; legal: the most probable "
+            "lives, as `koala track` shows them; joint: those with their places. Default: "
+            "expected for a template, else what the model was made for."
+        ),
+    ] = None,
     probabilities: Annotated[
         Path | None, typer.Option(help="Also write the probability of every tag and place, JSONL.")
     ] = None,
@@ -77,6 +93,10 @@ def predict_cli(
     elif sentences and template:
         procedures = read_procedures(sentences, template, prompts)
     tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
+    is_scored = template is not None and tracker.settings.corpus == "propara"
+    way = decoding or (DecodingName.EXPECTED if is_scored else None)
+    if way is not None:
+        tracker = tracker.decode_as(way.value)
     with show_progress("Retrieving triples") as triples, show_progress("Tracking") as progress:
         grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
     if probabilities is not None:

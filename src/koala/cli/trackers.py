@@ -33,9 +33,18 @@ def open_tracker(model: str | None, *, has_knowledge: bool = True) -> "Tracker":
         from koala.runtime.files import Card
         from koala.training.checkpoint import open_checkpoint
         from koala.training.loop import build_batcher
+        from koala.training.report import read_report
 
         network, settings = open_checkpoint(path)
-        card = Card(path.name, settings.to_toml(), signature=f"{path.name}|checkpoint")
+        report = read_report(path) if path.is_dir() else None
+        tags, places = (report and report.temperatures) or (1.0, 1.0)
+        card = Card(
+            path.name,
+            settings.to_toml(),
+            tag_temperature=tags,
+            place_temperature=places,
+            signature=f"{path.name}|checkpoint",
+        )
         return Tracker(
             Reader(network.predict, build_batcher(settings)), card, has_knowledge=has_knowledge
         )

@@ -25,9 +25,10 @@ __all__ = [
     "find_probabilities",
 ]
 
-Decoding = Literal["legal", "repair", "joint", "together"]
+Decoding = Literal["legal", "repair", "joint", "together", "expected"]
 """Viterbi over legal sequences alone; over all and then repaired by rules; with the places; or all
-ingredients of a recipe together."""
+ingredients of a recipe together. Where the expected score decides, `koala.consensus` goes on from
+legal rows."""
 
 
 @dataclass(frozen=True, slots=True)

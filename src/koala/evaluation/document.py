@@ -15,8 +15,6 @@ from koala.evaluation.questions import Conversion, Move, Summary, summarize
 from koala.evaluation.scores import PRF, build_signature, fingerprint
 from koala.grid import Grid
 
-QUESTIONS = ("inputs", "outputs", "conversions", "moves")
-
 _Answer = TypeVar("_Answer")
 _Terms = list[frozenset[str]]
 
@@ -101,18 +99,17 @@ def check_same_entities(predicted: Mapping[str, Grid], gold: Mapping[str, Grid])
 def score_process(predicted: Summary, gold: Summary) -> dict[str, PRF]:
     """Score the answers of one process."""
     return {
-        "inputs": _score_answers(predicted.inputs, gold.inputs, _match_entities),
-        "outputs": _score_answers(predicted.outputs, gold.outputs, _match_entities),
-        "conversions": _score_answers(predicted.conversions, gold.conversions, _match_conversions),
-        "moves": _score_answers(predicted.moves, gold.moves, _match_moves),
+        name: score_answers(getattr(predicted, name), getattr(gold, name), match)
+        for name, match in MATCHES.items()
     }
 
 
-def _score_answers(
+def score_answers(
     predicted: Sequence[_Answer],
     gold: Sequence[_Answer],
     match: Callable[[_Answer, _Answer], float],
 ) -> PRF:
+    """Score the answers to one question; `match` says how alike two are, from 0 to 1."""
     if not predicted or not gold:
         return PRF(precision=float(not predicted), recall=float(not gold))
     table = [[match(one, other) for other in gold] for one in predicted]
@@ -147,6 +144,16 @@ def _match_moves(one: Move, other: Move) -> float:
         _overlap(_place_terms((one.after,)), _place_terms((other.after,))),
     )
     return sum(parts) / len(parts)
+
+
+MATCHES: Mapping[str, Callable[..., float]] = {
+    "inputs": _match_entities,
+    "outputs": _match_entities,
+    "conversions": _match_conversions,
+    "moves": _match_moves,
+}
+"""For each question how alike two answers are."""
+QUESTIONS = tuple(MATCHES)
 
 
 def _overlap(one: _Terms, other: _Terms) -> float:

@@ -11,7 +11,7 @@ from koala.decoding import Output
 from koala.decoding.tags import find_tag_marginals
 from koala.grid import Grid
 from koala.items import Item
-from koala.prediction import Scored, Scorer, score_items
+from koala.prediction import Scored
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
 _BINS = 10
@@ -25,11 +25,10 @@ class Calibration:
     place_temperature: float
 
 
-def find_temperatures(scorer: Scorer, items: Sequence[Item]) -> Calibration:
+def find_temperatures(scored: Sequence[Scored]) -> Calibration:
     """Find the temperatures under which gold tags and places are the most probable."""
-    found = list(score_items(scorer, items))
-    tag = _search(lambda t: measure_surprise(found, tags=t)[0])
-    place = _search(lambda t: measure_surprise(found, places=t)[1])
+    tag = _search(lambda t: measure_surprise(scored, tags=t)[0])
+    place = _search(lambda t: measure_surprise(scored, places=t)[1])
     return Calibration(tag, place)
 
 

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from koala.encoders.pieces import load_tokenizer
 from koala.encoders.weights import find_weights
 from koala.evaluation import score_corpus
-from koala.prediction import Reader, predict_grids
+from koala.prediction import Reader, predict_grids, score_items
 from koala.runtime.files import TOKENIZER, Card, read_card, write_card
 from koala.runtime.network import OnnxNetwork
 from koala.training.calibration import find_temperatures, measure_calibration
@@ -47,7 +47,7 @@ def release(
     export_network(model, batcher, data.dev[:8], folder, card, public=public)
     _copy_tokenizer(settings.encoder.name, folder)
     scorer = Reader(OnnxNetwork(folder), batcher)
-    calibration = find_temperatures(scorer, data.dev)
+    calibration = find_temperatures(list(score_items(scorer, data.dev)))
     temperatures = (calibration.tag_temperature, calibration.place_temperature)
     errors = []
     for each in ((1.0, 1.0), temperatures):

@@ -1,0 +1,90 @@
+"""The grid that would score best, if the truth is what a network thinks it may be.
+
+The most probable life of each entity is the best guess at the whole of it. Scores count parts: an
+input, a move, a conversion, shared by many lives that differ elsewhere. So lives are drawn as the
+network believes in them, and the grid is chosen that does best against all that was drawn, on
+average (minimum Bayes risk decoding; Kumar and Byrne 2004). It begins with the most probable lives;
+one entity after the other takes the life that gains most, until none does.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from koala.decoding import Output
+from koala.decoding.sampling import sample_rows
+from koala.evaluation.expectation import Expectation
+from koala.grid import Grid, Row
+
+N_SAMPLES = 150
+"""Grids that stand for the truth."""
+_N_LIVES = 30
+"""Of each entity, those drawn most often, that are tried."""
+_N_ROUNDS = 3
+_RECALL = 0.6
+"""Of recall beside precision. F1 is taken of their averages over a corpus, so it grows with each by
+the square of the other: 0.59 for recall at the precision of 0.80 and recall of 0.67 that the best
+published system has."""
+_LEAST = 1e-9
+"""What counts as a gain: sums of the same numbers in another order differ by less."""
+
+Rows = tuple[Row, ...]
+
+
+def choose_rows(
+    output: Output,
+    indices: Sequence[int],
+    likeliest: Sequence[Row],
+    names: tuple[str, ...],
+    *,
+    n_samples: int = N_SAMPLES,
+) -> list[Row]:
+    """Choose a row for every entity of a procedure; `likeliest` are the most probable ones.
+
+    The probabilities of `output` should be calibrated. The same output gives the same rows.
+    """
+    rng = np.random.default_rng(0)
+    drawn = [
+        sample_rows(output, index, row.name, names, n_samples, rng)
+        for index, row in zip(indices, likeliest, strict=True)
+    ]
+    expectation = Expectation([_build_grid(rows) for rows in zip(*drawn, strict=True)])
+
+    def score(rows: Rows) -> float:
+        expected = expectation.score(_build_grid(rows))
+        return (1 - _RECALL) * expected.precision + _RECALL * expected.recall
+
+    best_places = [[names[n] for n in output.place_scores(index).argmax(-1)] for index in indices]
+    pairs = zip(drawn, best_places, strict=True)
+    lives = [_find_lives(rows, places) for rows, places in pairs]
+    return list(_climb(tuple(likeliest), lives, score))
+
+
+def _climb(rows: Rows, lives: Sequence[Sequence[Row]], score: Callable[[Rows], float]) -> Rows:
+    """Exchange one row at a time for a better one, until there is none."""
+    best = score(rows)
+    for _ in range(_N_ROUNDS):
+        before = rows
+        for entity, options in enumerate(lives):
+            for option in options:
+                changed = (*rows[:entity], option, *rows[entity + 1 :])
+                reached = score(changed)
+                if reached > best + _LEAST:
+                    best, rows = reached, changed
+        if rows == before:
+            break
+    return rows
+
+
+def _find_lives(drawn: Sequence[Row], places: Sequence[str]) -> list[Row]:
+    """Give the lives to try: what was drawn, also with the best place at each position."""
+    found: Counter[Row] = Counter()
+    for row in drawn:
+        found[row] += 1
+        found[Row.from_tags(row.name, row.tags, places)] += 1
+    return [row for row, _ in found.most_common(_N_LIVES)]
+
+
+def _build_grid(rows: Rows) -> Grid:
+    return Grid("", ("",) * len(rows[0].steps), rows)

@@ -1,0 +1,56 @@
+"""Lives of an entity drawn as often as a network thinks that they are true."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koala.decoding.output import Output, log_softmax
+from koala.decoding.tags import TAGS, find_potentials
+from koala.grid import Row
+
+Ints = NDArray[np.int64]
+
+
+def sample_rows(
+    output: Output, index: int, name: str, names: tuple[str, ...], n: int, rng: np.random.Generator
+) -> list[Row]:
+    """Draw rows of one entity; `names` are the candidates', `?` first.
+
+    Tags are drawn over whole legal sequences, places where an entity begins or moves.
+    """
+    places = sample_places(output, index, n, rng)
+    return [
+        Row.from_tags(name, [TAGS[tag] for tag in tags], [names[place] for place in row])
+        for tags, row in zip(sample_tags(output, index, n, rng), places, strict=True)
+    ]
+
+
+def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
+    """Draw legal tag sequences (n, steps): forward over all of them, backward one tag a time."""
+    starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
+    n_steps = len(emissions)
+    forward = np.empty_like(emissions)
+    forward[0] = starts + emissions[0]
+    for step in range(1, n_steps):
+        # (current_tag, next_tag)
+        paths = forward[step - 1][:, None] + transitions
+        forward[step] = np.logaddexp.reduce(paths, axis=0) + emissions[step]
+    drawn = np.empty((n, n_steps), dtype=np.int64)
+    drawn[:, -1] = _draw(np.tile(forward[-1] + ends, (n, 1)), rng)
+    for step in reversed(range(n_steps - 1)):
+        # (n, current_tag)
+        ways = forward[step] + transitions[:, drawn[:, step + 1]].T
+        drawn[:, step] = _draw(ways, rng)
+    return drawn
+
+
+def sample_places(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
+    """Draw a candidate for every position: (n, steps + 1)."""
+    scores = log_softmax(output.place_scores(index))
+    return np.stack([_draw(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
+
+
+def _draw(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
+    """Draw a column of each row (rows, columns) by log probabilities, which need not add up to 1:
+    the largest after each has got noise of Gumbel's distribution.
+    """
+    return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)

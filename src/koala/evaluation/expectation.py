@@ -1,0 +1,82 @@
+"""How well a grid would do at document level, if the truth were one of several grids."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koala.evaluation.document import MATCHES
+from koala.evaluation.questions import summarize
+from koala.evaluation.scores import PRF
+from koala.grid import Grid
+
+Answers = tuple[Hashable, ...]
+Floats = NDArray[np.float64]
+
+
+class Expectation:
+    """Scores grids of one process against grids that are equally likely to be true."""
+
+    def __init__(self, truths: Sequence[Grid]) -> None:
+        summaries = [summarize(grid) for grid in truths]
+        self._questions = [
+            _Question(name, [getattr(summary, name) for summary in summaries]) for name in MATCHES
+        ]
+
+    def score(self, grid: Grid) -> PRF:
+        """Give the mean precision and recall of a grid, over questions and truths."""
+        summary = summarize(grid)
+        scores = [question.score(getattr(summary, question.name)) for question in self._questions]
+        n = len(scores)
+        return PRF(sum(s.precision for s in scores) / n, sum(s.recall for s in scores) / n)
+
+
+class _Question:
+    """One question with all that may be true: the mean of `score_answers`, for many grids.
+
+    Grids that are compared share most of their answers. So each answer is matched once with every
+    one that may be true, and a list of answers adds up what is known of them.
+    """
+
+    def __init__(self, name: str, truths: Sequence[Answers]) -> None:
+        self.name = name
+        self._match = MATCHES[name]
+        counts = Counter(truths)
+        self._shares = np.array(list(counts.values())) / len(truths)
+        """(truths,): how probable each is."""
+        self._true = list(dict.fromkeys(answer for truth in counts for answer in truth))
+        self._has = np.array(
+            [[Counter(truth)[answer] for answer in self._true] for truth in counts], dtype=float
+        ).reshape(len(counts), len(self._true))
+        """(truths, answers): how often a truth has each answer."""
+        self._sizes = self._has.sum(1)
+        self._matches: dict[Hashable, tuple[Floats, Floats]] = {}
+        self._known: dict[Answers, PRF] = {}
+
+    def score(self, answers: Answers) -> PRF:
+        """Give the mean precision and recall of some answers."""
+        if answers not in self._known:
+            self._known[answers] = self._score(answers)
+        return self._known[answers]
+
+    def _score(self, answers: Answers) -> PRF:
+        is_empty = self._sizes == 0
+        if not answers:
+            return PRF(precision=1.0, recall=float(self._shares @ is_empty))
+        matches, best = zip(*map(self._match_all, answers), strict=True)
+        # (truths,)
+        found = np.sum(best, axis=0)
+        covered = self._has @ np.max(matches, axis=0)
+        # As in `score_answers`, which keeps an oddity of the official script.
+        covered = np.where(self._sizes == len(answers), found, covered)
+        recall = np.where(is_empty, 1.0, covered / self._sizes.clip(min=1))
+        return PRF(float(self._shares @ found) / len(answers), float(self._shares @ recall))
+
+    def _match_all(self, answer: Hashable) -> tuple[Floats, Floats]:
+        """Match an answer with all that may be true (answers,), and its best in each (truths,)."""
+        if answer not in self._matches:
+            matches = np.array([self._match(answer, other) for other in self._true])
+            best = (matches * (self._has > 0)).max(1, initial=0.0)
+            self._matches[answer] = matches, best
+        return self._matches[answer]
