@@ -34,7 +34,7 @@ ROOMS = {
     "windows": {"errors", "document", "items", "decoding"},
     "explanation": {"grid", "states"},
     # What a grid would score: the one thing behind grids that comes before them.
-    "consensus": {"decoding", "evaluation", "grid"},
+    "consensus": {"decoding", "evaluation", "grid", "states"},
     "prediction": CORE
     | {"batch", "consensus", "decoding", "explanation", "items", "knowledge", "settings"}
     | {"windows"},

@@ -7,6 +7,7 @@ from itertools import groupby
 from koala.batch import Batch, Batcher
 from koala.consensus import choose_rows
 from koala.decoding import (
+    Decoding,
     Output,
     average_outputs,
     decode_rows,
@@ -147,7 +148,7 @@ def decode_grids(
             indices,
             [_name_of(item) for item in own_items],
             names,
-            decoding=settings.decoding,
+            decoding=_start_of(settings),
             place_weight=settings.place_weight,
         )
         cooled = output if temperatures is None else output.cool(*temperatures)
@@ -169,6 +170,13 @@ def decode_grids(
         own = tuple(rows[id(procedure), index] for index in range(len(procedure.entities)))
         grids.append(Grid(procedure.id, texts, own))
     return grids
+
+
+def _start_of(settings: DecoderSettings) -> Decoding:
+    """Give the decoding from which one by the expected score goes on."""
+    if settings.decoding != "expected":
+        return settings.decoding
+    return "together" if settings.tags == "uses" else "legal"
 
 
 def predict_explanations(

@@ -71,7 +71,7 @@ class Tracker:
         own = self.settings.decoder
         if decoding == own.decoding:
             return self
-        if own.tags == "uses" or decoding == "together":
+        if decoding != "expected" and "together" in (decoding, own.decoding):
             raise KoalaError(
                 f"{self.card.name} is decoded as {own.decoding}; {decoding} does not fit its tags."
             )

@@ -27,7 +27,7 @@ class CorpusName(StrEnum):
 
 
 class DecodingName(StrEnum):
-    """How scores become grids; recipes have a way of their own."""
+    """How scores become grids; recipes know but the first, and one of their own."""
 
     EXPECTED = "expected"
     LEGAL = "legal"
@@ -70,7 +70,7 @@ def predict_cli(
         typer.Option(
             help="expected: the grids with the best expected score; legal: the most probable "
             "lives, as `koala track` shows them; joint: those with their places. Default: "
-            "expected for a template, else what the model was made for."
+            "expected for a template or recipes, else what the model was made for."
         ),
     ] = None,
     probabilities: Annotated[
@@ -93,7 +93,7 @@ def predict_cli(
     elif sentences and template:
         procedures = read_procedures(sentences, template, prompts)
     tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
-    is_scored = template is not None and tracker.settings.corpus == "propara"
+    is_scored = template is not None or is_recipes
     way = decoding or (DecodingName.EXPECTED if is_scored else None)
     if way is not None:
         tracker = tracker.decode_as(way.value)

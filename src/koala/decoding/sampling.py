@@ -1,13 +1,18 @@
 """Lives of an entity drawn as often as a network thinks that they are true."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding.output import Output, log_softmax
 from koala.decoding.tags import TAGS, find_potentials
+from koala.decoding.together import NOWHERE, USES, lead_to
 from koala.grid import Row
 
 Ints = NDArray[np.int64]
+
+_IS_USE = np.array([tag in USES for tag in TAGS])
 
 
 def sample_rows(
@@ -54,3 +59,25 @@ def _draw(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
     the largest after each has got noise of Gumbel's distribution.
     """
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
+
+
+def sample_recipes(
+    output: Output, indices: Sequence[int], n: int, rng: np.random.Generator
+) -> Ints:
+    """Draw where all ingredients of a recipe are: candidates (n, ingredients, steps + 1).
+
+    Which steps use an ingredient is drawn for each alone, the place of a step for all it uses
+    together, as `decode_together` finds the best of both.
+    """
+    # (n, ingredients, steps)
+    uses = np.stack([_IS_USE[sample_tags(output, index, n, rng)] for index in indices], axis=1)
+    # (ingredients, positions, candidates)
+    places = np.stack([log_softmax(output.place_scores(index)) for index in indices])
+    now = np.full(uses.shape[:2], NOWHERE)
+    rows = [now]
+    for step in range(uses.shape[2]):
+        used = uses[:, :, step]
+        place = _draw(used @ places[:, step + 1], rng)
+        now = lead_to(place[:, None], used, now)
+        rows.append(now)
+    return np.stack(rows, axis=-1)

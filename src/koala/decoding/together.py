@@ -16,11 +16,15 @@ from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.states import UNKNOWN, Tag
 
 Scores = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 SOMEWHERE = 0
 """The candidate that stands for `?` in a row."""
 NOWHERE = -1
 """What stands in the place of a candidate where the ingredient is not there yet."""
+
+USES = (Tag.C, Tag.M)
+"""Tags that say that a step uses an ingredient."""
 
 _C, _E, _M = (TAGS.index(tag) for tag in (Tag.C, Tag.E, Tag.M))
 
@@ -31,19 +35,22 @@ def decode_together(output: Output, indices: Sequence[int]) -> list[tuple[int, .
     Which steps use an ingredient is decoded for each alone; the place of a step is the one that is
     the most probable for all it uses.
     """
-    uses = [[tag in (Tag.C, Tag.M) for tag in decode_tags(output, index)] for index in indices]
+    uses = [[tag in USES for tag in decode_tags(output, index)] for index in indices]
     # (ingredients, positions, candidates)
     places = np.stack([log_softmax(output.place_scores(index)) for index in indices])
     now = np.full(len(indices), NOWHERE)
     rows = [now]
     for step, is_used in enumerate(np.array(uses).T):
-        now = now.copy()
-        if is_used.any():
-            place = int(places[is_used, step + 1].sum(0).argmax())
-            stays = np.where(now == NOWHERE, SOMEWHERE, now)
-            now = np.where(is_used, place or stays, now)
+        place = places[is_used, step + 1].sum(0).argmax()
+        now = lead_to(place, is_used, now)
         rows.append(now)
     return [tuple(int(place) for place in row) for row in np.stack(rows, axis=1)]
+
+
+def lead_to(place: Places | np.int64, is_used: NDArray[np.bool_], now: Places) -> Places:
+    """Give where ingredients are after a step that leads what it uses to a place, or to none."""
+    stays = np.where(now == NOWHERE, SOMEWHERE, now)
+    return np.where(is_used, np.where(place == SOMEWHERE, stays, place), now)
 
 
 def find_locations(output: Output, index: int, names: Sequence[str]) -> tuple[Scores, Scores]:

@@ -1,10 +1,7 @@
-"""The grid that would score best, if the truth is what a network thinks it may be.
+"""By the document level of ProPara.
 
-The most probable life of each entity is the best guess at the whole of it. Scores count parts: an
-input, a move, a conversion, shared by many lives that differ elsewhere. So lives are drawn as the
-network believes in them, and the grid is chosen that does best against all that was drawn, on
-average (minimum Bayes risk decoding; Kumar and Byrne 2004). It begins with the most probable lives;
-one entity after the other takes the life that gains most, until none does.
+The search begins with the most probable lives; one entity after the other takes the life that gains
+most, until none does.
 """
 
 from collections import Counter
@@ -32,7 +29,7 @@ _LEAST = 1e-9
 Rows = tuple[Row, ...]
 
 
-def choose_rows(
+def choose_lives(
     output: Output,
     indices: Sequence[int],
     likeliest: Sequence[Row],
@@ -40,10 +37,7 @@ def choose_rows(
     *,
     n_samples: int = N_SAMPLES,
 ) -> list[Row]:
-    """Choose a row for every entity of a procedure; `likeliest` are the most probable ones.
-
-    The probabilities of `output` should be calibrated. The same output gives the same rows.
-    """
+    """Choose a row for every entity; `likeliest` are the most probable ones."""
     rng = np.random.default_rng(0)
     drawn = [
         sample_rows(output, index, row.name, names, n_samples, rng)

@@ -3,14 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from koala.consensus import choose_rows
+from koala.consensus.document import choose_lives
 from koala.decoding import Output, decode_row
 from koala.decoding.sampling import sample_rows
 from koala.evaluation.expectation import Expectation
 from koala.grid import Grid
 from koala.states import is_legal
 
-from .decoding.test_decoding import build_output
+from ..decoding.test_decoding import build_output
 
 NAMES = ("?", "root", "leaf")
 ENTITIES = ("water", "sugar")
@@ -33,7 +33,7 @@ def expect(output: Output, n=3000):
 def test_what_is_chosen_is_expected_to_score_better(seed):
     output = build_output(seed, 4)
     likeliest = decode(output)
-    chosen = choose_rows(output, (0, 1), likeliest, NAMES, n_samples=600)
+    chosen = choose_lives(output, (0, 1), likeliest, NAMES, n_samples=600)
     assert all(row.problem is None and is_legal(row.tags) for row in chosen)
     score = expect(output)
     before, after = score(likeliest), score(chosen)
@@ -49,7 +49,7 @@ def test_something_is_gained_in_all():
     for seed in range(8):
         output = build_output(seed, 4)
         score, likeliest = expect(output), decode(output)
-        chosen = choose_rows(output, (0, 1), likeliest, NAMES)
+        chosen = choose_lives(output, (0, 1), likeliest, NAMES)
         gained += sum(score(chosen).to_dict().values()) - sum(score(likeliest).to_dict().values())
     assert gained > 0.1
 
@@ -57,12 +57,12 @@ def test_something_is_gained_in_all():
 def test_a_sure_network_is_believed():
     output = build_output(3, 4).cool(0.01, 0.01)
     likeliest = decode(output)
-    assert choose_rows(output, (0, 1), likeliest, NAMES) == likeliest
+    assert choose_lives(output, (0, 1), likeliest, NAMES) == likeliest
 
 
 def test_the_same_output_gives_the_same_rows_wherever_it_stands():
     output = build_output(5, 4)
     turned = replace(output, tags=output.tags[::-1], places=output.places[::-1])
-    rows = choose_rows(output, (0, 1), decode(output), NAMES)
-    assert choose_rows(output, (0, 1), decode(output), NAMES) == rows
-    assert choose_rows(turned, (1, 0), decode(output), NAMES) == rows
+    rows = choose_lives(output, (0, 1), decode(output), NAMES)
+    assert choose_lives(output, (0, 1), decode(output), NAMES) == rows
+    assert choose_lives(turned, (1, 0), decode(output), NAMES) == rows
