@@ -14,9 +14,9 @@ from koala.decoding.sampling import sample_rows
 from koala.evaluation.expectation import Expectation
 from koala.grid import Grid, Row
 
-N_SAMPLES = 150
+N_SAMPLES = 300
 """Grids that stand for the truth."""
-_N_LIVES = 30
+_N_LIVES = 40
 """Of each entity, those drawn most often, that are tried."""
 _N_ROUNDS = 3
 _RECALL = 0.6
@@ -73,10 +73,9 @@ def _climb(rows: Rows, lives: Sequence[Sequence[Row]], score: Callable[[Rows], f
 
 def _find_lives(drawn: Sequence[Row], places: Sequence[str]) -> list[Row]:
     """Give the lives to try: what was drawn, also with the best place at each position."""
-    found: Counter[Row] = Counter()
-    for row in drawn:
-        found[row] += 1
-        found[Row.from_tags(row.name, row.tags, places)] += 1
+    found = Counter(drawn)
+    for row, n in list(found.items()):
+        found[Row.from_tags(row.name, row.tags, places)] += n
     return [row for row, _ in found.most_common(_N_LIVES)]
 
 

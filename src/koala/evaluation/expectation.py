@@ -45,11 +45,16 @@ class _Question:
         counts = Counter(truths)
         self._shares = np.array(list(counts.values())) / len(truths)
         """(truths,): how probable each is."""
-        self._true = list(dict.fromkeys(answer for truth in counts for answer in truth))
-        self._has = np.array(
-            [[Counter(truth)[answer] for answer in self._true] for truth in counts], dtype=float
-        ).reshape(len(counts), len(self._true))
+        numbers: dict[Hashable, int] = {}
+        for truth in counts:
+            for answer in truth:
+                numbers.setdefault(answer, len(numbers))
+        self._true = list(numbers)
+        self._has = np.zeros((len(counts), len(numbers)))
         """(truths, answers): how often a truth has each answer."""
+        for row, truth in zip(self._has, counts, strict=True):
+            for answer in truth:
+                row[numbers[answer]] += 1
         self._sizes = self._has.sum(1)
         self._matches: dict[Hashable, tuple[Floats, Floats]] = {}
         self._known: dict[Answers, PRF] = {}
