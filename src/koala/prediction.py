@@ -35,6 +35,8 @@ Scorer = Callable[[Sequence[Item]], Output]
 """Entities in, what one network or several say of them out."""
 Scored = tuple[Item, Output, int]
 """An entity, the output that holds it, and its place in it."""
+Temperatures = tuple[float, float]
+"""Of tags and of places."""
 Progress = Callable[[int, int], None]
 
 
@@ -116,7 +118,7 @@ def predict_grids(
     items: Sequence[Item],
     *,
     settings: DecoderSettings = _DEFAULT,
-    temperatures: tuple[float, float] | None = None,
+    temperatures: Temperatures | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
     """Predict the grids of all procedures that the items stand in.
@@ -134,7 +136,7 @@ def decode_grids(
     scored: Iterable[Scored],
     *,
     settings: DecoderSettings = _DEFAULT,
-    temperatures: tuple[float, float] | None = None,
+    temperatures: Temperatures | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
     """Decode what was said of all items, in any order, into the grids they stand in."""
@@ -184,7 +186,7 @@ def predict_explanations(
     items: Sequence[Item],
     *,
     settings: DecoderSettings = _DEFAULT,
-    temperatures: tuple[float, float] = (1.0, 1.0),
+    temperatures: Temperatures = (1.0, 1.0),
     progress: Progress = lambda _done, _total: None,
 ) -> list[Explanation]:
     """Predict grids with a reason for every cell."""
@@ -250,7 +252,7 @@ def predict_probabilities(
     scorer: Scorer,
     items: Sequence[Item],
     *,
-    temperatures: tuple[float, float] = (1.0, 1.0),
+    temperatures: Temperatures = (1.0, 1.0),
 ) -> Iterator[dict[str, object]]:
     """Give the probability of every tag and place, an entity a line, in the order of the items."""
     found = {

@@ -189,6 +189,9 @@ class TrainingSettings:
     clip: float = 1.0
     patience: int = 6
     """Epochs without a better dev F1 after which training stops."""
+    selection: Literal["decoded", "expected"] = "decoded"
+    """Whose dev F1 chooses the epoch that is kept: of grids as they are decoded, or of those with
+    the best expected score under temperatures that are found anew for each epoch."""
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -1,7 +1,6 @@
 """Temperatures that make probabilities honest, found on dev, and how honest they then are."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,25 +10,17 @@ from koala.decoding import Output
 from koala.decoding.tags import find_tag_marginals
 from koala.grid import Grid
 from koala.items import Item
-from koala.prediction import Scored
+from koala.prediction import Scored, Temperatures
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
 _BINS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """What scores are divided by before they become probabilities."""
-
-    tag_temperature: float
-    place_temperature: float
-
-
-def find_temperatures(scored: Sequence[Scored]) -> Calibration:
+def find_temperatures(scored: Sequence[Scored]) -> Temperatures:
     """Find the temperatures under which gold tags and places are the most probable."""
     tag = _search(lambda t: measure_surprise(scored, tags=t)[0])
     place = _search(lambda t: measure_surprise(scored, places=t)[1])
-    return Calibration(tag, place)
+    return tag, place
 
 
 def measure_surprise(

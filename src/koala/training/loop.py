@@ -19,11 +19,11 @@ from koala.evaluation import DocumentScores, RecipesScores, score_corpus
 from koala.files import write_text
 from koala.items import Item, group_items, split_items
 from koala.model.koala import build_model
-from koala.prediction import Reader, decode_grids, score_items
+from koala.prediction import Reader, Scored, Temperatures, decode_grids, score_items
 from koala.processes import Processes, trim_memory
-from koala.settings import SHARED, Settings
+from koala.settings import SHARED, DecoderSettings, Settings
 from koala.training.averaging import WeightAverage
-from koala.training.calibration import measure_surprise
+from koala.training.calibration import find_temperatures, measure_surprise
 from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
 from koala.training.data import TrainingData
 from koala.training.loss import Losses, compute_losses, count_targets, weigh_losses
@@ -55,6 +55,13 @@ class Epoch:
     dev_tags: float | None = None
     """−log p of the gold tags of dev: 43 procedures say more in this than in F1."""
     dev_places: float | None = None
+    expected_f1: float | None = None
+    """Of the grids with the best expected score, where it chooses the epoch."""
+
+    @property
+    def choice(self) -> float:
+        """What the best epoch is chosen by."""
+        return self.f1 if self.expected_f1 is None else self.expected_f1
 
 
 class Training:
@@ -126,8 +133,12 @@ class Training:
     ) -> Epoch:
         start = time.perf_counter()
         with self.averaged():
-            scores, (dev_tags, dev_places) = self.score_dev()
-        overall = scores.overall
+            scored = list(score_items(self.scorer, self.data.dev))
+        overall = self._score_grids(scored, self.settings.decoder).overall
+        dev_tags, dev_places = measure_surprise(scored)
+        expected = None
+        if self.settings.training.selection == "expected":
+            expected = self.score_expected(scored, find_temperatures(scored)).overall.f1
         return Epoch(
             epoch,
             *losses,
@@ -138,6 +149,7 @@ class Training:
             evaluation_seconds=time.perf_counter() - start,
             dev_tags=dev_tags,
             dev_places=dev_places,
+            expected_f1=expected,
         )
 
     def _draw_extra(self, seed: int) -> list[Item]:
@@ -203,20 +215,30 @@ class Training:
         """Put the average of the weights in use, where there is one."""
         return nullcontext() if self.average is None else self.average.in_use()
 
-    def score_dev(self) -> tuple[DocumentScores | RecipesScores, tuple[float, float]]:
-        """Score the model as it is on dev; and how much gold tags and places surprise it."""
-        scored = list(score_items(self.scorer, self.data.dev))
-        grids = decode_grids(self.data.dev, scored, settings=self.settings.decoder)
-        scores = score_corpus(self.settings.corpus, grids, self.data.dev_gold)
-        return scores, measure_surprise(scored)
+    def score_expected(
+        self, scored: Sequence[Scored], temperatures: Temperatures
+    ) -> DocumentScores | RecipesScores:
+        """Score the grids of dev with the best expected score."""
+        decoder = replace(self.settings.decoder, decoding="expected")
+        return self._score_grids(scored, decoder, temperatures)
+
+    def _score_grids(
+        self,
+        scored: Sequence[Scored],
+        decoder: DecoderSettings,
+        temperatures: Temperatures | None = None,
+    ) -> DocumentScores | RecipesScores:
+        dev = self.data.dev
+        grids = decode_grids(dev, scored, settings=decoder, temperatures=temperatures)
+        return score_corpus(self.settings.corpus, grids, self.data.dev_gold)
 
     def _keep(self, line: Epoch) -> None:
-        is_best = line.f1 > self.progress.best_f1
+        is_best = line.choice > self.progress.best_f1
         self.progress = replace(
             self.progress,
             epoch=line.epoch,
             best_epoch=line.epoch if is_best else self.progress.best_epoch,
-            best_f1=max(line.f1, self.progress.best_f1),
+            best_f1=max(line.choice, self.progress.best_f1),
         )
 
     def _write(self, line: Epoch) -> None:
@@ -272,6 +294,7 @@ def _describe(line: Epoch, progress: Progress) -> str:
         f"epoch {line.epoch:2}  loss {line.loss:.3f} (state {line.state_loss:.3f}, "
         f"location {line.location_loss:.3f}, attention {line.attention_loss:.3f})  "
         f"dev P {line.precision:.3f} R {line.recall:.3f} F1 {line.f1:.3f}"
+        f"{f' expected {line.expected_f1:.3f}' if line.expected_f1 is not None else ''}"
         f"  surprise {line.dev_tags or 0:.3f} {line.dev_places or 0:.3f}"
         f"{' *' if progress.best_epoch == line.epoch else ''}  {line.seconds:.0f} s"
     )

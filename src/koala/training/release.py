@@ -47,8 +47,7 @@ def release(
     export_network(model, batcher, data.dev[:8], folder, card, public=public)
     _copy_tokenizer(settings.encoder.name, folder)
     scorer = Reader(OnnxNetwork(folder), batcher)
-    calibration = find_temperatures(list(score_items(scorer, data.dev)))
-    temperatures = (calibration.tag_temperature, calibration.place_temperature)
+    temperatures = find_temperatures(list(score_items(scorer, data.dev)))
     errors = []
     for each in ((1.0, 1.0), temperatures):
         grids = predict_grids(scorer, data.dev, settings=settings.decoder, temperatures=each)
@@ -63,8 +62,8 @@ def release(
     card = replace(
         read_card(folder),
         scores=scores,
-        tag_temperature=calibration.tag_temperature,
-        place_temperature=calibration.place_temperature,
+        tag_temperature=temperatures[0],
+        place_temperature=temperatures[1],
     )
     write_card(card, folder)
     return card

@@ -4,7 +4,7 @@ import json
 import resource
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from koala.evaluation.actions import count_actions
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
 from koala.grid import Grid
-from koala.prediction import decode_grids, predict_grids, score_items
+from koala.prediction import decode_grids, score_items
 from koala.training.attention import measure_attention
 from koala.training.calibration import find_temperatures
 from koala.training.checkpoint import BEST, load_checkpoint
@@ -52,14 +52,15 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     """Predict dev with the best epoch, score it, and write all of it beside the weights."""
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
-    grids = predict_grids(training.scorer, data.dev, settings=settings.decoder)
+    scored = list(score_items(training.scorer, data.dev))
+    grids = decode_grids(data.dev, scored, settings=settings.decoder)
     scores = score_corpus(settings.corpus, grids, data.dev_gold)
     signature, sentence = scores.signature, {}
     if settings.corpus == "propara":
         found = score_sentence({grid.id: grid for grid in grids}, data.dev_gold, labels)
         signature, sentence = f"{signature} {found.signature}", dict(found.to_dict())
     attention = measure_attention(training.model, training.batcher, data.dev)
-    temperatures, expected = _measure_expected(training)
+    temperatures = find_temperatures(scored)
     epochs = read_log(training.folder / LOG)
     report = RunReport(
         seed=settings.training.seed,
@@ -72,8 +73,8 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
         peak_memory_mb=_peak_memory_mb(),
         signature=signature,
         last_f1=epochs[-1].f1,
-        temperatures=temperatures,
-        expected=expected,
+        temperatures=[*temperatures],
+        expected=training.score_expected(scored, temperatures).overall.to_dict(),
     )
     if settings.corpus == "recipes":
         write_text(training.folder / RECIPES, write_grids(grids))
@@ -83,20 +84,6 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     # The report comes last: where it is, a run is finished.
     write_text(training.folder / REPORT, json.dumps(asdict(report), indent=2) + "\n")
     return report
-
-
-def _measure_expected(training: Training) -> tuple[list[float], dict[str, float] | None]:
-    """Find temperatures; and what the other way to decode gives, which recipes do not have."""
-    data, settings = training.data, training.settings
-    scored = list(score_items(training.scorer, data.dev))
-    found = find_temperatures(scored)
-    temperatures = (found.tag_temperature, found.place_temperature)
-    if settings.corpus == "recipes":
-        return [*temperatures], None
-    decoder = replace(settings.decoder, decoding="expected")
-    grids = decode_grids(data.dev, scored, settings=decoder, temperatures=temperatures)
-    scores = score_corpus(settings.corpus, grids, data.dev_gold)
-    return [*temperatures], scores.overall.to_dict()
 
 
 def read_report(folder: Path) -> RunReport | None:
