@@ -264,3 +264,14 @@ def test_grids_of_another_tracker_are_learned_from_too(settings, source, tmp_pat
     assert 0 < len(drawn) <= len(data.train) / 2
     assert drawn == training._draw_extra(1)
     assert training.run().epoch == 1
+
+
+def test_the_epoch_may_be_chosen_by_the_expected_score(settings, source, tmp_path):
+    training = replace(settings.training, selection="expected", epochs=3, patience=3)
+    report = train(replace(settings, training=training), source, tmp_path / "run")
+    lines = read_log(tmp_path / "run" / "log.jsonl")
+    figures = [line.expected_f1 for line in lines]
+    assert len(figures) == 3
+    assert report.epoch == 1 + figures.index(max(figures))
+    assert report.expected["f1"] == pytest.approx(max(figures))
+    assert all(temperature > 0 for temperature in report.temperatures)
