@@ -9,7 +9,7 @@ import typer
 
 from koala.cli.output import write
 from koala.cli.progress import show_progress
-from koala.cli.trackers import open_trackers
+from koala.cli.trackers import DecodingName, open_trackers
 from koala.cli.training import tell
 from koala.errors import FileError, KoalaError
 from koala.files import check_outputs
@@ -24,14 +24,6 @@ class CorpusName(StrEnum):
 
     PROPARA = "propara"
     RECIPES = "recipes"
-
-
-class DecodingName(StrEnum):
-    """How scores become grids; recipes know but the first, and one of their own."""
-
-    EXPECTED = "expected"
-    LEGAL = "legal"
-    JOINT = "joint"
 
 
 EXAMPLE = (

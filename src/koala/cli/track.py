@@ -8,7 +8,7 @@ import typer
 
 from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
-from koala.cli.trackers import open_tracker
+from koala.cli.trackers import DecodingName, open_tracker
 
 EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
 _TELLS_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
@@ -39,6 +39,13 @@ def track_cli(
             "else small. Default: small."
         ),
     ] = None,
+    decoding: Annotated[
+        DecodingName | None,
+        typer.Option(
+            help="legal: the most probable lives; joint: those with their places; expected: the "
+            "grid with the best expected score, a bit slower. Default: what the model was made for."
+        ),
+    ] = None,
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
@@ -60,6 +67,8 @@ def track_cli(
         model = choose_model(text)
         typer.echo(f"Read with {model}.", err=True)
     tracker = open_tracker(model, has_knowledge=knowledge)
+    if decoding is not None:
+        tracker = tracker.decode_as(decoding.value)
     warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
     shown = track(text, entity or None, find=find, id=id)

@@ -1,6 +1,7 @@
 """Trackers by what a user calls them: bundled, exported, or a run that is still in training."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,14 @@ from koala.cli.training import needs_training
 
 if TYPE_CHECKING:
     from koala.tracker import Tracker
+
+
+class DecodingName(StrEnum):
+    """How scores become grids; recipes know but the first, and one of their own."""
+
+    EXPECTED = "expected"
+    LEGAL = "legal"
+    JOINT = "joint"
 
 
 def open_trackers(models: Sequence[str | None], *, has_knowledge: bool = True) -> "Tracker":

@@ -199,6 +199,9 @@ class Training:
             losses.total.backward()  # type: ignore[no-untyped-call]
             found = (losses.total, losses.state, losses.location, losses.attention)
             totals += torch.stack([loss.detach() for loss in found])
+            if self.settings.training.part:
+                # Little memory is wanted: the holes that a part leaves are as large as it was.
+                trim_memory()
         self.processes.sum_gradients(self.model.parameters())
         return totals
 
