@@ -14,7 +14,7 @@ from koala.errors import KoalaError
 from koala.examples import read_example
 from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import Store
-from koala.runtime.files import measure_size, read_card
+from koala.runtime.files import EXPECTED, measure_size, read_card
 from koala.runtime.models import find_model, list_models
 from koala.tracker import find_missing, join
 
@@ -187,10 +187,16 @@ def test_bundled_networks_are_small_and_say_how_good_they_are():
 
 def test_the_card_tells_the_truth_on_dev(tracker, propara):
     corpus = read_corpus(propara).splits["dev"]
-    grids = tracker.track_all([example.procedure for example in corpus])
-    scores = koala.score(grids, {e.procedure.id: e.gold for e in corpus})
     card = read_card(find_model())
-    assert scores.overall.to_dict(digits=3)["f1"] == pytest.approx(card.scores["f1"], abs=0.002)
+    for way, told in (
+        (tracker, card.scores),
+        (tracker.decode_as("expected"), card.scores[EXPECTED]),
+    ):
+        grids = way.track_all([example.procedure for example in corpus])
+        scores = koala.score(grids, {e.procedure.id: e.gold for e in corpus})
+        # What is drawn turns on the last digits, which differ from one processor to the other.
+        margin = 0.002 if way is tracker else 0.02
+        assert scores.overall.f1 == pytest.approx(told["f1"], abs=margin)
 
 
 def test_tracking_never_imports_torch():

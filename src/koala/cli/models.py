@@ -20,7 +20,7 @@ def models_cli(
     """List the bundled networks: name, size (with a shared encoder), scores, signature."""
     from rich.table import Table
 
-    from koala.runtime.files import measure_size, read_card
+    from koala.runtime.files import EXPECTED, measure_size, read_card
     from koala.runtime.models import list_models
 
     folders = list_models()
@@ -41,11 +41,13 @@ def models_cli(
         )
         return
     table = Table(title="Bundled models")
-    for column in ("name", "MB", "measured on", "dev P", "dev R", "dev F1"):
+    for column in ("name", "MB", "measured on", "dev P", "dev R", "dev F1", "dev F1, expected"):
         is_number = column == "MB" or column.startswith("dev")
         table.add_column(column, justify="right" if is_number else "left")
     for name, card in cards.items():
-        scores = (f"{card.scores[each]:.3f}" for each in ("precision", "recall", "f1"))
+        scores = [f"{card.scores[each]:.3f}" for each in ("precision", "recall", "f1")]
+        expected = card.scores.get(EXPECTED)
+        scores.append(f"{expected['f1']:.3f}" if expected else "")
         table.add_row(name, f"{sizes[name]:.1f}", card.read_settings().corpus, *scores)
     show(table, *(card.signature for card in cards.values()))
 

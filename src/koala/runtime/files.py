@@ -14,6 +14,9 @@ NETWORK, TRIPLES, TABLES = "network.onnx", "triples.onnx", "tables.safetensors"
 
 CARD, TOKENIZER = "card.json", "tokenizer.json"
 
+EXPECTED = "expected"
+"""In the scores of a card: those of the grids with the best expected score."""
+
 OUTPUTS = ("tags", "places", "attention")
 """What the graph gives, in this order; the last only where it reads triples."""
 

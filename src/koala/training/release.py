@@ -9,8 +9,8 @@ from tokenizers import Tokenizer
 from koala.encoders.pieces import load_tokenizer
 from koala.encoders.weights import find_weights
 from koala.evaluation import score_corpus
-from koala.prediction import Reader, predict_grids, score_items
-from koala.runtime.files import TOKENIZER, Card, read_card, write_card
+from koala.prediction import Reader, decode_grids, score_items
+from koala.runtime.files import EXPECTED, TOKENIZER, Card, read_card, write_card
 from koala.runtime.network import OnnxNetwork
 from koala.training.calibration import find_temperatures, measure_calibration
 from koala.training.checkpoint import open_checkpoint
@@ -47,17 +47,23 @@ def release(
     export_network(model, batcher, data.dev[:8], folder, card, public=public)
     _copy_tokenizer(settings.encoder.name, folder)
     scorer = Reader(OnnxNetwork(folder), batcher)
-    temperatures = find_temperatures(list(score_items(scorer, data.dev)))
+    scored = list(score_items(scorer, data.dev))
+    temperatures = find_temperatures(scored)
+    decoder = settings.decoder
     errors = []
     for each in ((1.0, 1.0), temperatures):
-        grids = predict_grids(scorer, data.dev, settings=settings.decoder, temperatures=each)
+        grids = decode_grids(data.dev, scored, settings=decoder, temperatures=each)
         errors.append(measure_calibration(grids, data.dev_gold))
     found = score_corpus(settings.corpus, grids, data.dev_gold)
+    decoder = replace(decoder, decoding="expected")
+    grids = decode_grids(data.dev, scored, settings=decoder, temperatures=temperatures)
+    expected = score_corpus(settings.corpus, grids, data.dev_gold)
     scores = {
         **found.overall.to_dict(digits=3),
         "calibration_error": round(errors[1], 4),
         "calibration_error_without_temperatures": round(errors[0], 4),
         "signature": found.signature,
+        EXPECTED: {**expected.overall.to_dict(digits=3), "signature": expected.signature},
     }
     card = replace(
         read_card(folder),
