@@ -1,24 +1,27 @@
-"""Legal decoding against repair rules against joint decoding, of the same scores.
+"""Legal decoding, repair rules, joint decoding and the expected score, of the same scores.
 
     KOALA_DATA=… python benchmarks/decoding.py RUN [RUN …]
 
 Each run is the folder of a ProPara training. Its network scores dev once; what it said is decoded
-in every way. Writes a Markdown table: document P, R, F1 and the grids that differ from legal ones.
+in every way, by the expected score under temperatures that are found on dev. Writes a Markdown
+table: document P, R, F1, the grids that differ from legal ones, and seconds of decoding.
 """
 
 import argparse
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
 from koala.corpora import read_corpus
 from koala.evaluation import score_corpus
 from koala.prediction import Reader, decode_grids, score_items
+from koala.training.calibration import find_temperatures
 from koala.training.checkpoint import open_checkpoint
 from koala.training.loop import build_batcher
 from koala.training.run import DataSource
 
-WAYS = ("legal", "repair", "joint")
+WAYS = ("legal", "repair", "joint", "expected")
 
 
 def main() -> None:
@@ -26,22 +29,28 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     runs = parser.parse_args().runs
     source = DataSource(read_corpus(Path(os.environ["KOALA_DATA"], "propara")))
-    print("| run | decoding | P | R | F1 | grids other than legal | signature |")
-    print("|---|---|---:|---:|---:|---:|---|")
+    print("| run | decoding | P | R | F1 | grids other than legal | seconds | signature |")
+    print("|---|---|---:|---:|---:|---:|---:|---|")
     for run in runs:
         model, settings = open_checkpoint(run)
         data = source.get(settings)
         scored = list(score_items(Reader(model.predict, build_batcher(settings)), data.dev))
+        temperatures = find_temperatures(scored)
         legal = None
         for way in WAYS:
             decoder = replace(settings.decoder, decoding=way)
-            grids = decode_grids(data.dev, scored, settings=decoder)
+            start = time.perf_counter()
+            grids = decode_grids(data.dev, scored, settings=decoder, temperatures=temperatures)
+            seconds = time.perf_counter() - start
             legal = legal or grids
             scores = score_corpus("propara", grids, data.dev_gold)
             overall = scores.overall
             figures = (overall.precision, overall.recall, overall.f1)
-            n_other = sum(ours != theirs for ours, theirs in zip(grids, legal, strict=True))
+            n_other = sum(
+                ours.to_tsv() != other.to_tsv() for ours, other in zip(grids, legal, strict=True)
+            )
             cells = [run.name, way, *(f"{100 * figure:.1f}" for figure in figures), str(n_other)]
+            cells.append(f"{seconds:.1f}")
             print(f"| {' | '.join(cells)} | `{scores.signature}` |", flush=True)
 
 

@@ -1,3 +1,4 @@
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -66,3 +67,22 @@ def test_the_same_output_gives_the_same_rows_wherever_it_stands():
     rows = choose_lives(output, (0, 1), decode(output), NAMES)
     assert choose_lives(output, (0, 1), decode(output), NAMES) == rows
     assert choose_lives(turned, (1, 0), decode(output), NAMES) == rows
+
+
+def test_a_large_grid_takes_no_longer_than_people_wait():
+    rng = np.random.default_rng(0)
+    n, n_steps, n_places = 20, 25, 40
+    output = replace(
+        build_output(0, 2),
+        tags=rng.normal(size=(n, n_steps, 6)).astype(np.float32),
+        places=rng.normal(size=(n, n_steps + 1, n_places)).astype(np.float32),
+        n_steps=np.full(n, n_steps),
+        n_candidates=np.full(n, n_places),
+    )
+    names = tuple(f"place {number}" for number in range(n_places))
+    likeliest = [decode_row(output, i, f"entity {i}", names) for i in range(n)]
+    start = time.process_time()
+    chosen = choose_lives(output, range(n), likeliest, names)
+    assert len(chosen) == n
+    # A few seconds; time that grows with the square of a grid would be minutes.
+    assert time.process_time() - start < 20

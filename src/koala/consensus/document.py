@@ -4,6 +4,7 @@ The search begins with the most probable lives; one entity after the other takes
 most, until none does.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -18,6 +19,9 @@ N_SAMPLES = 300
 """Grids that stand for the truth."""
 _N_LIVES = 40
 """Of each entity, those drawn most often, that are tried."""
+_N_CELLS = 150
+"""Of larger grids fewer lives are drawn and tried, so that time grows with the grid and not with
+its square; all but the largest of ProPara are smaller."""
 _N_ROUNDS = 3
 _RECALL = 0.6
 """Of recall beside precision. F1 is taken of their averages over a corpus, so it grows with each by
@@ -39,6 +43,8 @@ def choose_lives(
 ) -> list[Row]:
     """Choose a row for every entity; `likeliest` are the most probable ones."""
     rng = np.random.default_rng(0)
+    share = min(1.0, _N_CELLS / (len(likeliest) * len(likeliest[0].steps)))
+    n_samples = math.ceil(share * n_samples)
     drawn = [
         sample_rows(output, index, row.name, names, n_samples, rng)
         for index, row in zip(indices, likeliest, strict=True)
@@ -51,7 +57,8 @@ def choose_lives(
 
     best_places = [[names[n] for n in output.place_scores(index).argmax(-1)] for index in indices]
     pairs = zip(drawn, best_places, strict=True)
-    lives = [_find_lives(rows, places) for rows, places in pairs]
+    n_lives = math.ceil(share * _N_LIVES)
+    lives = [_find_lives(rows, places)[:n_lives] for rows, places in pairs]
     return list(_climb(tuple(likeliest), lives, score))
 
 
@@ -72,7 +79,7 @@ def _climb(rows: Rows, lives: Sequence[Sequence[Row]], score: Callable[[Rows], f
 
 
 def _find_lives(drawn: Sequence[Row], places: Sequence[str]) -> list[Row]:
-    """Give the lives to try: what was drawn, also with the best place at each position."""
+    """Give the lives to try, best first: what was drawn, also with the best place everywhere."""
     found = Counter(drawn)
     for row, n in list(found.items()):
         found[Row.from_tags(row.name, row.tags, places)] += n

@@ -1,13 +1,14 @@
 """How well a grid would do at document level, if the truth were one of several grids."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from koala.evaluation.document import MATCHES
-from koala.evaluation.questions import summarize
+from koala.evaluation.questions import Conversion, Move, summarize
 from koala.evaluation.scores import PRF
 from koala.grid import Grid
 
@@ -41,22 +42,18 @@ class _Question:
 
     def __init__(self, name: str, truths: Sequence[Answers]) -> None:
         self.name = name
-        self._match = MATCHES[name]
         counts = Counter(truths)
         self._shares = np.array(list(counts.values())) / len(truths)
         """(truths,): how probable each is."""
-        numbers: dict[Hashable, int] = {}
-        for truth in counts:
-            for answer in truth:
-                numbers.setdefault(answer, len(numbers))
-        self._true = list(numbers)
-        self._has = np.zeros((len(counts), len(numbers)))
-        """(truths, answers): how often a truth has each answer."""
-        for row, truth in zip(self._has, counts, strict=True):
-            for answer in truth:
-                row[numbers[answer]] += 1
-        self._sizes = self._has.sum(1)
-        self._matches: dict[Hashable, tuple[Floats, Floats]] = {}
+        self._sizes = np.array([len(truth) for truth in counts])
+        steps = dict.fromkeys(_step_of(answer) for truth in counts for answer in truth)
+        self._steps = {
+            step: _Step(
+                MATCHES[name],
+                [[answer for answer in truth if _step_of(answer) == step] for truth in counts],
+            )
+            for step in steps
+        }
         self._known: dict[Answers, PRF] = {}
 
     def score(self, answers: Answers) -> PRF:
@@ -69,14 +66,44 @@ class _Question:
         is_empty = self._sizes == 0
         if not answers:
             return PRF(precision=1.0, recall=float(self._shares @ is_empty))
-        matches, best = zip(*map(self._match_all, answers), strict=True)
         # (truths,)
-        found = np.sum(best, axis=0)
-        covered = self._has @ np.max(matches, axis=0)
+        found, covered = np.zeros(len(self._sizes)), np.zeros(len(self._sizes))
+        ordered = sorted(answers, key=_step_of)
+        for step, own in groupby(ordered, key=_step_of):
+            if step in self._steps:
+                more_found, more_covered = self._steps[step].score(tuple(own))
+                found += more_found
+                covered += more_covered
         # As in `score_answers`, which keeps an oddity of the official script.
         covered = np.where(self._sizes == len(answers), found, covered)
         recall = np.where(is_empty, 1.0, covered / self._sizes.clip(min=1))
         return PRF(float(self._shares @ found) / len(answers), float(self._shares @ recall))
+
+
+class _Step:
+    """The answers of one step: those of different steps never match."""
+
+    def __init__(self, match: Callable[..., float], truths: Sequence[Sequence[Hashable]]) -> None:
+        self._match = match
+        numbers: dict[Hashable, int] = {}
+        for truth in truths:
+            for answer in truth:
+                numbers.setdefault(answer, len(numbers))
+        self._true = list(numbers)
+        self._has = np.zeros((len(truths), len(numbers)))
+        """(truths, answers): how often a truth has each answer."""
+        for row, truth in zip(self._has, truths, strict=True):
+            for answer in truth:
+                row[numbers[answer]] += 1
+        self._matches: dict[Hashable, tuple[Floats, Floats]] = {}
+        self._known: dict[Answers, tuple[Floats, Floats]] = {}
+
+    def score(self, answers: Answers) -> tuple[Floats, Floats]:
+        """Give how much of the answers is found in each truth, and how much of it they cover."""
+        if answers not in self._known:
+            matches, best = zip(*map(self._match_all, answers), strict=True)
+            self._known[answers] = np.sum(best, axis=0), self._has @ np.max(matches, axis=0)
+        return self._known[answers]
 
     def _match_all(self, answer: Hashable) -> tuple[Floats, Floats]:
         """Match an answer with all that may be true (answers,), and its best in each (truths,)."""
@@ -85,3 +112,8 @@ class _Question:
             best = (matches * (self._has > 0)).max(1, initial=0.0)
             self._matches[answer] = matches, best
         return self._matches[answer]
+
+
+def _step_of(answer: Hashable) -> int:
+    """Give the step of a conversion or a move; an input or an output has none."""
+    return answer.step if isinstance(answer, Conversion | Move) else 0
