@@ -65,6 +65,7 @@ ROOMS = {
     | {
         "batch",
         "corpora",
+        "decoding",
         "evaluation",
         "explanation",
         "display",

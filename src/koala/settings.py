@@ -217,9 +217,21 @@ class Settings:
     training: TrainingSettings = field(default_factory=TrainingSettings)
 
     @property
+    def has_expected(self) -> bool:
+        """Whether grids can be chosen by the expected score; of recipes by tags of uses alone."""
+        return self.corpus == "propara" or self.decoder.tags == "uses"
+
+    @property
     def may_be_absent(self) -> bool:
         """Whether an entity may never appear: recipes list ingredients that no step uses."""
         return self.corpus == "recipes"
+
+    def __post_init__(self) -> None:
+        if self.training.selection == "expected" and not self.has_expected:
+            raise KoalaError(
+                'training.selection = "expected" needs decoder.tags = "uses" where corpus = '
+                '"recipes".'
+            )
 
     def without_stages(self) -> "Settings":
         """Leave out where the weights to begin with lie: a trained network has its own."""

@@ -31,6 +31,7 @@ from koala.text import is_english, stem_content
 
 Progress = Callable[[int, int], None]
 
+_DECODING = "|decoding:"
 _NO_KNOWLEDGE = "knowledge:none"
 
 _N_KEPT = 64
@@ -71,15 +72,20 @@ class Tracker:
         own = self.settings.decoder
         if decoding == own.decoding:
             return self
-        if decoding != "expected" and "together" in (decoding, own.decoding):
+        if decoding == "expected":
+            fits = self.settings.has_expected
+        else:
+            fits = (decoding == "together") == (own.tags == "uses")
+        if not fits:
             raise KoalaError(
-                f"{self.card.name} is decoded as {own.decoding}; {decoding} does not fit its tags."
+                f"{self.card.name} was not made for {decoding} decoding. Leave it out: its own "
+                f"is {own.decoding}."
             )
         settings = replace(self.settings, decoder=replace(own, decoding=decoding))
         card = replace(
             self.card,
             settings=settings.to_toml(),
-            signature=f"{self.card.signature}|decoding:{decoding}",
+            signature=f"{self.card.signature.split(_DECODING)[0]}{_DECODING}{decoding}",
         )
         return Tracker(
             self.scorer, card, has_knowledge=self.has_knowledge, n_threads=self.n_threads

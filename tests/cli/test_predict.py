@@ -2,9 +2,12 @@ import json
 
 import pytest
 
+from koala.cli.predict import read_procedures
+from koala.corpora.leaderboard import fill_template
 from koala.corpora.recipes import read_examples, write_grids
 from koala.evaluation import score_recipes
 from koala.examples import read_example
+from koala.tracker import load
 
 
 @pytest.fixture
@@ -138,19 +141,19 @@ def test_outputs_are_looked_at_first(koala, template, tmp_path, output, probabil
 
 
 def test_templates_are_filled_with_what_is_expected_to_score_best(koala, template, tmp_path):
-    outs = {}
-    for way in ((), ("--decoding", "expected"), ("--decoding", "legal")):
+    procedures = read_procedures(template[1], template[3], None)
+    tracker = load()
+    for way, used in (((), "expected"), (("--decoding", "own"), "legal")):
         out = tmp_path / "p.tsv"
         done = koala("predict", *template, "-o", out, *way)
         assert done.returncode == 0, done.stderr
-        outs[way] = out.read_text()
-    default, expected, legal = outs.values()
-    assert default == expected
-    assert len(legal.splitlines()) == len(expected.splitlines())
+        assert f"Decoding: {used}." in done.stderr
+        grids = tracker.decode_as(used).track_all(procedures)
+        assert out.read_text() == fill_template(template[3], {grid.id: grid for grid in grids})
 
 
 def test_recipes_have_a_decoding_of_their_own(koala, recipes, tmp_path):
     done = koala("predict", "--corpus", "recipes", "--input", recipes, "-o", tmp_path / "p",
                  "--decoding", "legal")  # fmt: skip
     assert done.returncode == 2
-    assert "koala-recipes is decoded as together; legal does not fit its tags." in done.stderr
+    assert "koala-recipes was not made for legal decoding" in done.stderr

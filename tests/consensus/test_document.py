@@ -41,8 +41,6 @@ def test_what_is_chosen_is_expected_to_score_better(seed):
     gain = 0.4 * (after.precision - before.precision) + 0.6 * (after.recall - before.recall)
     # A hundredth for the luck of 600 lives
     assert gain > -0.01
-    if chosen == likeliest:
-        assert gain == 0
 
 
 def test_something_is_gained_in_all():
@@ -86,3 +84,22 @@ def test_a_large_grid_takes_no_longer_than_people_wait():
     assert len(chosen) == n
     # A few seconds; time that grows with the square of a grid would be minutes.
     assert time.process_time() - start < 20
+
+
+def test_padding_is_not_seen():
+    output = build_output(6, 4)
+    more = [(0, 0), (0, 3), (0, 2)]
+    padded = replace(
+        output,
+        tags=np.pad(output.tags, [(0, 0), (0, 3), (0, 0)], constant_values=9.0),
+        places=np.pad(output.places, more, constant_values=-1e30),
+    )
+    rows = choose_lives(output, (0, 1), decode(output), NAMES)
+    assert choose_lives(padded, (0, 1), decode(padded), NAMES) == rows
+
+
+def test_one_step_and_nothing_but_somewhere():
+    output = build_output(2, 1, n_candidates=1)
+    likeliest = [decode_row(output, i, name, ("?",)) for i, name in enumerate(ENTITIES)]
+    (first, second) = choose_lives(output, (0, 1), likeliest, ("?",))
+    assert {*first.locations, *second.locations} <= {"-", "?"}

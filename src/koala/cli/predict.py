@@ -9,7 +9,7 @@ import typer
 
 from koala.cli.output import write
 from koala.cli.progress import show_progress
-from koala.cli.trackers import DecodingName, open_trackers
+from koala.cli.trackers import DecodingName, decode_as, open_trackers
 from koala.cli.training import tell
 from koala.errors import FileError, KoalaError
 from koala.files import check_outputs
@@ -60,9 +60,9 @@ def predict_cli(
     decoding: Annotated[
         DecodingName | None,
         typer.Option(
-            help="expected: the grids with the best expected score; legal: the most probable "
-            "lives, as `koala track` shows them; joint: those with their places. Default: "
-            "expected for a template or recipes, else what the model was made for."
+            help="own: what the model was made for, as `koala track`; expected: the grids with "
+            "the best expected score; legal: the most probable lives; joint: those with their "
+            "places. Default: expected for a template or recipes, else own."
         ),
     ] = None,
     probabilities: Annotated[
@@ -86,9 +86,10 @@ def predict_cli(
         procedures = read_procedures(sentences, template, prompts)
     tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
     is_scored = template is not None or is_recipes
-    way = decoding or (DecodingName.EXPECTED if is_scored else None)
-    if way is not None:
-        tracker = tracker.decode_as(way.value)
+    if decoding is None and is_scored and tracker.settings.has_expected:
+        decoding = DecodingName.EXPECTED
+    tracker = decode_as(tracker, decoding)
+    tell(f"Decoding: {tracker.settings.decoder.decoding}.")
     with show_progress("Retrieving triples") as triples, show_progress("Tracking") as progress:
         grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
     if probabilities is not None:

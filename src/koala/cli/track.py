@@ -8,7 +8,7 @@ import typer
 
 from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
-from koala.cli.trackers import DecodingName, open_tracker
+from koala.cli.trackers import DecodingName, decode_as, open_tracker
 
 EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
 _TELLS_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
@@ -40,12 +40,12 @@ def track_cli(
         ),
     ] = None,
     decoding: Annotated[
-        DecodingName | None,
+        DecodingName,
         typer.Option(
-            help="legal: the most probable lives; joint: those with their places; expected: the "
-            "grid with the best expected score, a bit slower. Default: what the model was made for."
+            help="own: what the model was made for; expected: the grid with the best expected "
+            "score, a bit slower; legal: the most probable lives; joint: those with their places."
         ),
-    ] = None,
+    ] = DecodingName.OWN,
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
@@ -67,8 +67,7 @@ def track_cli(
         model = choose_model(text)
         typer.echo(f"Read with {model}.", err=True)
     tracker = open_tracker(model, has_knowledge=knowledge)
-    if decoding is not None:
-        tracker = tracker.decode_as(decoding.value)
+    tracker = decode_as(tracker, decoding)
     warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
     shown = track(text, entity or None, find=find, id=id)

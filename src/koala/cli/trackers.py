@@ -3,20 +3,29 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from koala.cli.training import needs_training
 
 if TYPE_CHECKING:
+    from koala.decoding import Decoding
     from koala.tracker import Tracker
 
 
 class DecodingName(StrEnum):
-    """How scores become grids; recipes know but the first, and one of their own."""
+    """How scores become grids; a model of recipes knows the first two."""
 
+    OWN = "own"
     EXPECTED = "expected"
     LEGAL = "legal"
     JOINT = "joint"
+
+
+def decode_as(tracker: "Tracker", decoding: DecodingName | None) -> "Tracker":
+    """Give a tracker that decodes as was asked for; where nothing was, as its model was made."""
+    if decoding is None or decoding is DecodingName.OWN:
+        return tracker
+    return tracker.decode_as(cast("Decoding", decoding.value))
 
 
 def open_trackers(models: Sequence[str | None], *, has_knowledge: bool = True) -> "Tracker":
@@ -40,12 +49,12 @@ def open_tracker(model: str | None, *, has_knowledge: bool = True) -> "Tracker":
     with needs_training():
         from koala.prediction import Reader
         from koala.runtime.files import Card
-        from koala.training.checkpoint import open_checkpoint
+        from koala.training.checkpoint import BEST, open_checkpoint
         from koala.training.loop import build_batcher
         from koala.training.report import read_report
 
         network, settings = open_checkpoint(path)
-        report = read_report(path) if path.is_dir() else None
+        report = read_report(path.parent if path.name == BEST else path)
         tags, places = (report and report.temperatures) or (1.0, 1.0)
         card = Card(
             path.name,

@@ -71,11 +71,14 @@ def build_table(report: "RunReport") -> "Table":
 
     table = Table(title=f"Dev, epoch {report.epoch}, seed {report.seed}")
     categories = [name for name in ("Cat-1", "Cat-2", "Cat-3") if name in report.sentence]
-    for name in ("precision", "recall", "F1", *categories):
+    expected = [f"{report.expected['f1']:.3f}"] if report.expected else []
+    columns = ["precision", "recall", "F1", *(["F1, expected"] if expected else []), *categories]
+    for name in columns:
         table.add_column(name, justify="right")
     overall = report.document["overall"]
     table.add_row(
         *(f"{overall[name]:.3f}" for name in ("precision", "recall", "f1")),
+        *expected,
         *(f"{report.sentence[name]:.2f}" for name in categories),
     )
     return table

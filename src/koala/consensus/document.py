@@ -15,19 +15,20 @@ from koala.decoding.sampling import sample_rows
 from koala.evaluation.expectation import Expectation
 from koala.grid import Grid, Row
 
-N_SAMPLES = 300
+_N_SAMPLES = 300
 """Grids that stand for the truth."""
 _N_LIVES = 40
 """Of each entity, those drawn most often, that are tried."""
 _N_CELLS = 150
 """Of larger grids fewer lives are drawn and tried, so that time grows with the grid and not with
 its square; all but the largest of ProPara are smaller."""
+_LEAST_SHARE = 0.1
 _N_ROUNDS = 3
 _RECALL = 0.6
 """Of recall beside precision. F1 is taken of their averages over a corpus, so it grows with each by
 the square of the other: 0.59 for recall at the precision of 0.80 and recall of 0.67 that the best
 published system has."""
-_LEAST = 1e-9
+_GAIN = 1e-9
 """What counts as a gain: sums of the same numbers in another order differ by less."""
 
 Rows = tuple[Row, ...]
@@ -39,11 +40,12 @@ def choose_lives(
     likeliest: Sequence[Row],
     names: tuple[str, ...],
     *,
-    n_samples: int = N_SAMPLES,
+    n_samples: int = _N_SAMPLES,
 ) -> list[Row]:
     """Choose a row for every entity; `likeliest` are the most probable ones."""
     rng = np.random.default_rng(0)
-    share = min(1.0, _N_CELLS / (len(likeliest) * len(likeliest[0].steps)))
+    share = _N_CELLS / (len(likeliest) * len(likeliest[0].steps))
+    share = max(_LEAST_SHARE, min(1.0, share))
     n_samples = math.ceil(share * n_samples)
     drawn = [
         sample_rows(output, index, row.name, names, n_samples, rng)
@@ -71,7 +73,7 @@ def _climb(rows: Rows, lives: Sequence[Sequence[Row]], score: Callable[[Rows], f
             for option in options:
                 changed = (*rows[:entity], option, *rows[entity + 1 :])
                 reached = score(changed)
-                if reached > best + _LEAST:
+                if reached > best + _GAIN:
                     best, rows = reached, changed
         if rows == before:
             break

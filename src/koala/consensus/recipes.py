@@ -3,7 +3,7 @@
 F1 = 2 · right / (predicted + gold) is highest where every change is predicted that is more probable
 than half of the F1 that is reached, and no other. How probable one is, is counted in recipes that
 are drawn; which changes can stand in one row is found by dynamic programming. A step still leads
-all it uses to one place (`koala.decoding.together`).
+all it uses to one place (`koala.decoding.together`), or what is new to none, `?`.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding.output import Output, log_softmax
-from koala.decoding.tags import TAGS, find_potentials
+from koala.decoding.tags import TAGS, add_forward, find_potentials
 from koala.decoding.together import NOWHERE, USES, lead_to
 from koala.grid import Row
 
@@ -33,12 +33,7 @@ def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) ->
     """Draw legal tag sequences (n, steps): forward over all of them, backward one tag a time."""
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
     n_steps = len(emissions)
-    forward = np.empty_like(emissions)
-    forward[0] = starts + emissions[0]
-    for step in range(1, n_steps):
-        # (current_tag, next_tag)
-        paths = forward[step - 1][:, None] + transitions
-        forward[step] = np.logaddexp.reduce(paths, axis=0) + emissions[step]
+    forward = add_forward(starts, emissions, transitions)
     drawn = np.empty((n, n_steps), dtype=np.int64)
     drawn[:, -1] = _draw(np.tile(forward[-1] + ends, (n, 1)), rng)
     for step in reversed(range(n_steps - 1)):

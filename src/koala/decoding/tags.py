@@ -68,20 +68,27 @@ def repair_tags(tags: Sequence[Tag]) -> tuple[Tag, ...]:
 def find_tag_marginals(output: Output, index: int) -> NDArray[np.float64]:
     """Give log P(tag at step) over legal sequences (forward–backward): (steps, tags)."""
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
-    n_steps = len(emissions)
-    forward = np.empty_like(emissions)
+    forward = add_forward(starts, emissions, transitions)
     backward = np.empty_like(emissions)
-    forward[0] = starts + emissions[0]
-    for step in range(1, n_steps):
-        # (current_tag, next_tag)
-        paths = forward[step - 1][:, None] + transitions
-        forward[step] = np.logaddexp.reduce(paths, axis=0) + emissions[step]
     backward[-1] = ends
-    for step in reversed(range(n_steps - 1)):
+    for step in reversed(range(len(emissions) - 1)):
         paths = transitions + (emissions[step + 1] + backward[step + 1])[None, :]
         backward[step] = np.logaddexp.reduce(paths, axis=1)
     joint = forward + backward
     return np.asarray(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+
+
+def add_forward(
+    starts: NDArray[np.float64], emissions: NDArray[np.float64], transitions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Add up all sequences that lead to each tag, in logarithms: (steps, tags)."""
+    forward = np.empty_like(emissions)
+    forward[0] = starts + emissions[0]
+    for step in range(1, len(emissions)):
+        # (current_tag, next_tag)
+        paths = forward[step - 1][:, None] + transitions
+        forward[step] = np.logaddexp.reduce(paths, axis=0) + emissions[step]
+    return forward
 
 
 def _find_best_path(

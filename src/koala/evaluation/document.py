@@ -7,6 +7,7 @@ the official script are kept and named where they stand, since the scores must b
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from koala.errors import KoalaError
@@ -120,6 +121,7 @@ def score_answers(
     return PRF(found / len(predicted), covered / len(gold))
 
 
+@lru_cache(maxsize=65536)
 def _match_entities(one: str, other: str) -> float:
     return _overlap(_entity_terms((one,)), _entity_terms((other,)))
 
@@ -140,10 +142,15 @@ def _match_moves(one: Move, other: Move) -> float:
         return 0.0
     parts = (
         _match_entities(one.entity, other.entity),
-        _overlap(_place_terms((one.before,)), _place_terms((other.before,))),
-        _overlap(_place_terms((one.after,)), _place_terms((other.after,))),
+        _match_places(one.before, other.before),
+        _match_places(one.after, other.after),
     )
     return sum(parts) / len(parts)
+
+
+@lru_cache(maxsize=65536)
+def _match_places(one: str, other: str) -> float:
+    return _overlap(_place_terms((one,)), _place_terms((other,)))
 
 
 MATCHES: Mapping[str, Callable[..., float]] = {

@@ -46,14 +46,12 @@ class _Question:
         self._shares = np.array(list(counts.values())) / len(truths)
         """(truths,): how probable each is."""
         self._sizes = np.array([len(truth) for truth in counts])
-        steps = dict.fromkeys(_step_of(answer) for truth in counts for answer in truth)
-        self._steps = {
-            step: _Step(
-                MATCHES[name],
-                [[answer for answer in truth if _step_of(answer) == step] for truth in counts],
-            )
-            for step in steps
-        }
+        by_step: dict[int, list[list[Hashable]]] = {}
+        for number, truth in enumerate(counts):
+            for answer in truth:
+                lists = by_step.setdefault(_step_of(answer), [[] for _ in counts])
+                lists[number].append(answer)
+        self._steps = {step: _Step(MATCHES[name], lists) for step, lists in by_step.items()}
         self._known: dict[Answers, PRF] = {}
 
     def score(self, answers: Answers) -> PRF:

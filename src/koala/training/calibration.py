@@ -18,20 +18,24 @@ _BINS = 10
 
 def find_temperatures(scored: Sequence[Scored]) -> Temperatures:
     """Find the temperatures under which gold tags and places are the most probable."""
-    tag = _search(lambda t: measure_surprise(scored, tags=t)[0])
-    place = _search(lambda t: measure_surprise(scored, places=t)[1])
+    known = [one for one in scored if one[0].gold]
+    tag = _search(lambda t: _measure(_tag_nll, known, t))
+    place = _search(lambda t: _measure(_place_nll, known, t))
     return tag, place
 
 
-def measure_surprise(
-    scored: Sequence[Scored], *, tags: float = 1.0, places: float = 1.0
-) -> tuple[float, float]:
-    """Give the mean −log p of gold tags and of gold places under temperatures."""
+def measure_surprise(scored: Sequence[Scored]) -> tuple[float, float]:
+    """Give the mean −log p of gold tags and of gold places."""
     known = [one for one in scored if one[0].gold]
-    return (
-        float(np.mean(np.concatenate([_tag_nll(*one, tags) for one in known]))),
-        float(np.mean(np.concatenate([_place_nll(*one, places) for one in known]))),
-    )
+    return _measure(_tag_nll, known, 1.0), _measure(_place_nll, known, 1.0)
+
+
+def _measure(
+    surprise: Callable[[Item, Output, int, float], NDArray[np.float64]],
+    scored: Sequence[Scored],
+    temperature: float,
+) -> float:
+    return float(np.mean(np.concatenate([surprise(*one, temperature) for one in scored])))
 
 
 def _search(loss: Callable[[float], float]) -> float:

@@ -15,7 +15,7 @@ from koala.evaluation.actions import count_actions
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
 from koala.grid import Grid
-from koala.prediction import decode_grids, score_items
+from koala.prediction import Scored, Temperatures, decode_grids, score_items
 from koala.training.attention import measure_attention
 from koala.training.calibration import find_temperatures
 from koala.training.checkpoint import BEST, load_checkpoint
@@ -74,7 +74,7 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
         signature=signature,
         last_f1=epochs[-1].f1,
         temperatures=[*temperatures],
-        expected=training.score_expected(scored, temperatures).overall.to_dict(),
+        expected=_score_expected(training, scored, temperatures),
     )
     if settings.corpus == "recipes":
         write_text(training.folder / RECIPES, write_grids(grids))
@@ -84,6 +84,14 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     # The report comes last: where it is, a run is finished.
     write_text(training.folder / REPORT, json.dumps(asdict(report), indent=2) + "\n")
     return report
+
+
+def _score_expected(
+    training: Training, scored: Sequence[Scored], temperatures: Temperatures
+) -> dict[str, float] | None:
+    if not training.settings.has_expected:
+        return None
+    return training.score_expected(scored, temperatures).overall.to_dict()
 
 
 def read_report(folder: Path) -> RunReport | None:

@@ -129,8 +129,10 @@ def _digest(content: bytes) -> str:
 
 
 def _essence(settings: Settings) -> Settings:
-    """Leave out what may change when a run goes on: how long it may take, and its description."""
-    training = replace(settings.training, patience=1)
+    """Leave out what may change when a run goes on: how long it may take, in how many parts a
+    batch passes, which gives the same gradient, and its description.
+    """
+    training = replace(settings.training, patience=1, part=0)
     if training.schedule == "constant":
         # Where rates fall until the last epoch, more epochs would be another run.
         training = replace(training, epochs=1)
