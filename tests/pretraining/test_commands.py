@@ -70,6 +70,28 @@ def test_the_settings_must_be_those_of_the_stage(encoder, tmp_path):
 def test_triples_come_from_one_place(encoder, tmp_path):
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
     with pytest.raises(KoalaError, match="either --triples"):
+        call("triples", config, "-o", tmp_path / "out", "--triples", "a", "--procedures", "b")
+
+
+def test_settings_may_say_everything(encoder, tmp_path):
+    out = tmp_path / "out"
+    corpus = write(tmp_path, "wiki.jsonl", '{"query": "1", "text": "Rain falls on the sea."}\n')
+    places = f'paragraphs = "{corpus}"\noutput = "{out}"\n'
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder) + places)
+    done = call("text", config)
+    assert done.exit_code == 0
+    assert (out / "model.safetensors").is_file()
+
+
+def test_what_is_nowhere_said_is_asked_for(encoder, tmp_path, monkeypatch):
+    monkeypatch.delenv("KOALA_DATA", raising=False)
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder))
+    with pytest.raises(KoalaError, match=r"names no output\. Give -o"):
+        call("text", config)
+    with pytest.raises(KoalaError, match=r"names no paragraphs\. Give --corpus"):
+        call("text", config, "-o", tmp_path / "out")
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
+    with pytest.raises(KoalaError, match="with --procedures, or set KOALA_DATA"):
         call("triples", config, "-o", tmp_path / "out")
 
 

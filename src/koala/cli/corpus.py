@@ -20,13 +20,13 @@ Data = Annotated[
 ]
 
 
-def find_corpus(data: Path | None, name: str) -> Path:
+def find_corpus(data: Path | None, name: str, *, option: str = "--data") -> Path:
     """Give the folder of a corpus; say what to do where none is known."""
     if data is not None:
         return data
     root = os.environ.get("KOALA_DATA")
     if not root:
-        raise KoalaError(f"Where is {name}? Give its folder with --data, or set KOALA_DATA.")
+        raise KoalaError(f"Where is {name}? Give its folder with {option}, or set KOALA_DATA.")
     return Path(root, name)
 
 

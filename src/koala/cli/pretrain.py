@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.corpus import find_corpus
 from koala.cli.output import is_main
 from koala.cli.progress import show_progress
 from koala.cli.training import main_first, needs_training, tell
@@ -32,7 +33,12 @@ _Dev = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="A corpus; perplexity is measured on the text of its dev."),
 ]
-_Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for log and weights.")]
+_Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", help="Folder for log and weights; default: what the settings name."
+    ),
+]
 _Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")]
 _Seed = Annotated[int | None, typer.Option(min=0, help="In place of the settings' seed.")]
 _Minutes = Annotated[
@@ -48,9 +54,13 @@ _Minutes = Annotated[
 def text_cli(
     config: _Config,
     corpus: Annotated[
-        Path, typer.Option(help="Paragraphs, as `koala wikipedia retrieve` writes them.")
-    ],
-    output: _Output,
+        Path | None,
+        typer.Option(
+            help="Paragraphs, as `koala wikipedia retrieve` writes them; default: what the "
+            "settings name."
+        ),
+    ] = None,
+    output: _Output = None,
     dev: _Dev = None,
     resume: _Resume = False,
     seed: _Seed = None,
@@ -61,6 +71,8 @@ def text_cli(
     from koala.pretraining.tagged import find_text_examples
 
     settings = _read_settings(config, "text", seed, max_minutes)
+    output = _choose(output, settings.output, config, "output", "-o")
+    corpus = _choose(corpus, settings.paragraphs, config, "paragraphs", "--corpus")
     pieces = _load_pieces(settings)
     texts = read_paragraphs(corpus)
     # The main process leaves them in the folder for the others.
@@ -79,14 +91,18 @@ def text_cli(
 )
 def triples_cli(
     config: _Config,
-    output: _Output,
+    output: _Output = None,
     triples: Annotated[
         Path | None,
         typer.Option(help="A TSV of head, relation, tail; or a store, of which all is taken."),
     ] = None,
     procedures: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="A corpus: what is retrieved for its entities is taken."),
+        typer.Option(
+            metavar="DIR",
+            help="A corpus: what is retrieved for its entities is taken; default: "
+            "$KOALA_DATA/propara.",
+        ),
     ] = None,
     store: Annotated[
         Path | None, typer.Option(help="Where --procedures retrieves from; default: koala's own.")
@@ -100,6 +116,9 @@ def triples_cli(
     from koala.pretraining.examples import build_triple_examples, hold_out
 
     settings = _read_settings(config, "triples", seed, max_minutes)
+    output = _choose(output, settings.output, config, "output", "-o")
+    if triples is None and procedures is None:
+        procedures = find_corpus(None, "propara", option="--procedures")
     pieces = _load_pieces(settings)
     known = _find_triples(triples, procedures, store)
     learned, held = hold_out(known, settings.held_out, seed=settings.seed)
@@ -124,6 +143,15 @@ def _read_settings(
     if seed is not None:
         settings = replace(settings, seed=seed)
     return settings if max_minutes is None else replace(settings, max_minutes=max_minutes)
+
+
+def _choose(given: Path | None, named: str, config: Path, setting: str, option: str) -> Path:
+    """Give what stands on the command line, or else in the settings."""
+    from koala.errors import FileError
+
+    if given is None and not named:
+        raise FileError(config, f"names no {setting}. Give {option}.")
+    return given or Path(named)
 
 
 def _load_pieces(settings: "PretrainingSettings") -> "WordPieces":
@@ -154,7 +182,7 @@ def _find_triples(
     from koala.knowledge.store import Store
     from koala.pretraining.examples import read_triples
 
-    if (triples is None) == (procedures is None):
+    if triples is not None and procedures is not None:
         raise KoalaError("Give either --triples, a file of them, or --procedures, a corpus.")
     if procedures is not None:
         return _retrieve_triples(procedures, store)

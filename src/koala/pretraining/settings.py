@@ -47,6 +47,11 @@ class PretrainingSettings:
     reproduces: str = ""
     """What this file is for, in a sentence."""
     stage: Literal["text", "triples"] = "text"
+    paragraphs: str = ""
+    """Of the stage on text: a file as `koala wikipedia retrieve` writes it, where none is named on
+    the command line."""
+    output: str = ""
+    """Folder for log and weights, likewise; the settings of trackers name it."""
     encoder: str = "minilm"
     """minilm, mpnet, or the folder of a transformers model."""
     epochs: int = 5
