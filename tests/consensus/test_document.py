@@ -103,3 +103,10 @@ def test_one_step_and_nothing_but_somewhere():
     likeliest = [decode_row(output, i, name, ("?",)) for i, name in enumerate(ENTITIES)]
     (first, second) = choose_lives(output, (0, 1), likeliest, ("?",))
     assert {*first.locations, *second.locations} <= {"-", "?"}
+
+
+def test_the_order_of_entities_does_not_matter():
+    for seed in range(5):
+        output = build_output(seed, 4)
+        rows = choose_lives(output, (0, 1), decode(output), NAMES)
+        assert choose_lives(output, (1, 0), decode(output)[::-1], NAMES) == rows[::-1]
