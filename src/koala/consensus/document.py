@@ -1,14 +1,13 @@
 """By the document level of ProPara.
 
-The search begins with the most probable lives; the entity that gains most by it takes another life,
-until none gains. Nothing of it depends on the order of the entities.
+The search begins with the most probable lives; one entity after the other, by name, takes the life
+that gains most, until none gains. So nothing depends on the order in which entities are named.
 """
 
 import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 
 import numpy as np
 
@@ -25,8 +24,7 @@ _N_CELLS = 150
 """Of larger grids fewer lives are drawn and tried, so that time grows with the grid and not with
 its square; all but the largest of ProPara are smaller."""
 _LEAST_SHARE = 0.1
-_N_CHANGES = 2
-"""Of each entity's life, at most, on average."""
+_N_ROUNDS = 3
 _RECALL = 0.6
 """Of recall beside precision. F1 is taken of their averages over a corpus, so it grows with each by
 the square of the other: 0.59 for recall at the precision of 0.80 and recall of 0.67 that the best
@@ -69,16 +67,16 @@ def choose_lives(
 def _climb(rows: Rows, lives: Sequence[Sequence[Row]], score: Callable[[Rows], float]) -> Rows:
     """Exchange one row at a time for a better one, until there is none."""
     best = score(rows)
-    for _ in range(_N_CHANGES * len(rows)):
-        changes = (
-            (*rows[:entity], life, *rows[entity + 1 :])
-            for entity, options in enumerate(lives)
-            for life in options
-        )
-        reached, changed = max(((score(each), each) for each in changes), key=itemgetter(0))
-        if reached <= best + _GAIN:
+    for _ in range(_N_ROUNDS):
+        before = rows
+        for entity in sorted(range(len(rows)), key=lambda number: rows[number].name):
+            for life in lives[entity]:
+                changed = (*rows[:entity], life, *rows[entity + 1 :])
+                reached = score(changed)
+                if reached > best + _GAIN:
+                    best, rows = reached, changed
+        if rows == before:
             break
-        best, rows = reached, changed
     return rows
 
 
