@@ -114,9 +114,10 @@ class DecoderSettings:
     tags: Literal["changes", "uses"] = "changes"
     """What C, E and M say: that an entity is created, stays, moves; or, of an ingredient of a
     recipe, that a step uses it for the first time, does not use it, uses it again."""
-    reads: Literal["mentions", "steps"] = "mentions"
+    reads: Literal["mentions", "steps", "attention"] = "mentions"
     """What a step gives to the state tracker. Mentions: entity and verbs, nothing where the entity
-    is not mentioned (equation 1). Steps: the whole step, too, and always."""
+    is not mentioned (equation 1). Steps: the whole step, too, and always. Attention: that of the
+    step which fits the entity, whatever it is called there, in place of the whole."""
     step_width: int = 0
     """What a step says is mixed down to so much before the LSTMs read it, which are then several
     times as quick; 0: they read it as it is. Only where steps are read and places scored."""
@@ -189,9 +190,10 @@ class TrainingSettings:
     clip: float = 1.0
     patience: int = 6
     """Epochs without a better dev F1 after which training stops."""
-    selection: Literal["decoded", "expected"] = "decoded"
+    selection: Literal["decoded", "expected", "last"] = "decoded"
     """Whose dev F1 chooses the epoch that is kept: of grids as they are decoded, or of those with
-    the best expected score under temperatures that are found anew for each epoch."""
+    the best expected score under temperatures that are found anew for each epoch. Last: nobody's,
+    the last epoch is kept, so that F1 on dev is no upper figure."""
     seed: int = 0
 
     def __post_init__(self) -> None:

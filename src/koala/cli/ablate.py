@@ -22,6 +22,15 @@ def ablate_cli(
         Path | None,
         typer.Option("-o", "--output", help="Folder of all runs; default: runs/CONFIG."),
     ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Cross-validation: train and dev in N parts, each of which is dev once; "
+            "with the table's first seed.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Train every row with every seed; what is finished is not run again, so it can be resumed."""
@@ -35,17 +44,28 @@ def ablate_cli(
             run_ablation,
             write_ablation,
         )
+        from koala.training.validation import list_folds, render_folds, run_folds, write_folds
 
         ablation = read_ablation(config)
         corpus = find_corpus_name(ablation)
         folder = output or name_folder(config, corpus)
         with open_source(find_corpus(data, corpus)) as source, show_progress("Epoch") as batches:
-            results = run_ablation(ablation, source, folder, tell=tell, show_batches=batches)
-            if not is_main():
-                return
-            write_ablation(ablation, results, source, folder)
+            if folds is None:
+                results = run_ablation(ablation, source, folder, tell=tell, show_batches=batches)
+                if is_main():
+                    write_ablation(ablation, results, source, folder)
+                table, values = render_table(ablation, results), list_results(results)
+            else:
+                rows = run_folds(
+                    ablation, source, folder, n_folds=folds, tell=tell, show_batches=batches
+                )
+                if is_main():
+                    write_folds(ablation, rows, folder)
+                table, values = render_folds(ablation, rows), list_folds(rows)
+    if not is_main():
+        return
     tell(f"Wrote {folder}.")
     if as_json:
-        write_json(list_results(results))
+        write_json(values)
     else:
-        write(render_table(ablation, results), None)
+        write(table, None)

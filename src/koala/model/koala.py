@@ -23,7 +23,7 @@ from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
 from koala.model.pooling import look_up
 from koala.model.precision import Precision
-from koala.model.reading import Reading, join_mentions, join_steps, read_text
+from koala.model.reading import Reading, StepAttention, join_mentions, join_steps, read_text
 from koala.model.state_tracker import StateTracker
 from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
 
@@ -68,17 +68,21 @@ class KoalaModel(nn.Module):
             )
         self.has_attention = self.triple_encoder is not None and knowledge.has_attention
         width = self.text_encoder.width
-        self.reads_steps = decoder.reads == "steps"
+        self.reads_steps = decoder.reads != "mentions"
+        self.step_attention = StepAttention(width) if decoder.reads == "attention" else None
         self.reads_names = encoder.has_list
         if self.reads_names and not self.reads_steps:
-            raise KoalaError('encoder.entity = "listed" needs decoder.reads = "steps".')
+            raise KoalaError(
+                'encoder.entity = "listed" needs decoder.reads = "steps" or "attention".'
+            )
         input_width = 3 * width + 1 if self.reads_steps else 2 * width
         input_width += width if self.reads_names else 0
         self.mixer: nn.Module | None = None
         if decoder.step_width:
             if not self.reads_steps or decoder.places != "scorer":
                 raise KoalaError(
-                    'decoder.step_width needs decoder.reads = "steps" and places = "scorer".'
+                    'decoder.step_width needs decoder.reads = "steps" or "attention", and '
+                    'places = "scorer".'
                 )
             self.mixer = nn.Sequential(
                 nn.Linear(input_width, decoder.step_width), nn.ReLU(), nn.Dropout(encoder.dropout)
@@ -183,6 +187,7 @@ class KoalaModel(nn.Module):
             is_own=is_own,
             has_steps=self.reads_steps,
             has_names=self.reads_names,
+            attention=self.step_attention,
         )
 
     def predict(self, batch: Batch) -> Output:

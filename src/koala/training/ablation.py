@@ -3,15 +3,16 @@
 import json
 import statistics
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from koala.display.plots import draw_bars
 from koala.errors import FileError, KoalaError
 from koala.evaluation.actions import count_actions
 from koala.files import read_text, write_text
-from koala.settings import Settings, build_settings, read_settings
+from koala.settings import Settings, TrainingSettings, build_settings, read_settings
 from koala.training.loop import ShowBatches, Tell
 from koala.training.report import RunReport, read_report
 from koala.training.run import DataSource, check_folder, train
@@ -38,6 +39,8 @@ class Ablation:
     reproduces: str
     seeds: tuple[int, ...]
     rows: tuple[AblationRow, ...]
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """What all rows share, whatever their own settings say: `[training]` of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,10 @@ def _dig(report: RunReport, keys: Sequence[str]) -> float:
 
 
 def read_ablation(path: Path) -> Ablation:
-    """Read a table's file: `reproduces`, `seeds`, and a `[[row]]` for each settings file."""
+    """Read a table's file: `reproduces`, `seeds`, and a `[[row]]` for each settings file.
+
+    What stands under `[training]` holds for all of them.
+    """
     try:
         values = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -79,19 +85,33 @@ def read_ablation(path: Path) -> Ablation:
         )
     except (KoalaError, TypeError) as error:
         raise FileError(path, str(error)) from None
-    return Ablation(path, str(values.get("reproduces", "")), tuple(seeds), built)
+    reproduces = str(values.get("reproduces", ""))
+    return Ablation(path, reproduces, tuple(seeds), built, values.get("training", {}))
 
 
 def find_corpus_name(ablation: Ablation) -> str:
     """Tell which corpus the rows of a table are of."""
-    names = {row.settings: _read_row(ablation, row).corpus for row in ablation.rows}
+    names = {row.settings: read_row(ablation, row).corpus for row in ablation.rows}
     if len(set(names.values())) > 1:
         raise FileError(ablation.path, f"rows of several corpora: {names}. One was expected.")
     return next(iter(names.values()))
 
 
-def _read_row(ablation: Ablation, row: AblationRow) -> Settings:
-    return read_settings(ablation.path.parent / row.settings)
+def read_row(ablation: Ablation, row: AblationRow, seed: int | None = None) -> Settings:
+    """Read the settings of a row, with what the table says of all rows, and a seed."""
+    settings = read_settings(ablation.path.parent / row.settings)
+    own = {} if seed is None else {"seed": seed}
+    values = {**asdict(settings.training), **ablation.training, **own}
+    try:
+        training = build_settings(TrainingSettings, _drop_none(values), "training.")
+    except KoalaError as error:
+        raise FileError(ablation.path, str(error)) from None
+    return replace(settings, training=training)
+
+
+def _drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what has no value, as TOML does."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def run_ablation(
@@ -105,21 +125,30 @@ def run_ablation(
     """Run what is not yet run, seed by seed, so that a stopped table is whole as far as it goes."""
     found: dict[tuple[str, int], RunReport] = {}
     # Bad settings are found before the first run, not after the eighth.
-    settings = {row: _read_row(ablation, row) for row in ablation.rows}
+    settings = {row: read_row(ablation, row) for row in ablation.rows}
     for seed in ablation.seeds:
         for row in ablation.rows:
             run = folder / f"{Path(row.settings).stem}-seed{seed}"
             tell(f"{row.name}, seed {seed}: {run}")
             own = replace(settings[row], training=replace(settings[row].training, seed=seed))
-            # A finished run of other settings is no row of this table.
-            check_folder(run, own, resume=True, corpus=source.corpus)
-            found[row.name, seed] = read_report(run) or train(
-                own, source, run, resume=True, tell=tell, show_batches=show_batches
+            found[row.name, seed] = run_or_read(
+                own, source, run, tell=tell, show_batches=show_batches
             )
     return [
         RowResult(row, tuple(found[row.name, seed] for seed in ablation.seeds))
         for row in ablation.rows
     ]
+
+
+def run_or_read(
+    settings: Settings, source: DataSource, run: Path, *, tell: Tell, show_batches: ShowBatches
+) -> RunReport:
+    """Give the report of a run that is finished; train, or go on, where it is not."""
+    # A finished run of other settings is no row of this table.
+    check_folder(run, settings, resume=True, corpus=source.corpus)
+    return read_report(run) or train(
+        settings, source, run, resume=True, tell=tell, show_batches=show_batches
+    )
 
 
 def list_results(results: Sequence[RowResult]) -> list[dict[str, object]]:
@@ -176,11 +205,11 @@ def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
     for result in results:
         cells = [result.row.name]
         for name in ("precision", "recall", "f1"):
-            cells.append(_spread(100, *result.mean("document", "overall", name)))
+            cells.append(format_spread(100, *result.mean("document", "overall", name)))
         has_last = all(report.last_f1 is not None for report in result.reports)
-        cells.append(_spread(100, *result.mean("last_f1")) if has_last else "")
+        cells.append(format_spread(100, *result.mean("last_f1")) if has_last else "")
         for name in categories:
-            cells.append(_spread(1, *result.mean("sentence", name)))
+            cells.append(format_spread(1, *result.mean("sentence", name)))
         row = result.row
         for paper in (row.paper_precision, row.paper_recall, row.paper_f1):
             cells.append("" if paper is None else f"{paper:.1f}")
@@ -193,5 +222,6 @@ def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
     return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
 
 
-def _spread(scale: float, mean: float, deviation: float) -> str:
+def format_spread(scale: float, mean: float, deviation: float) -> str:
+    """Write mean ± deviation."""
     return f"{scale * mean:.1f} ± {scale * deviation:.1f}"

@@ -24,10 +24,13 @@ def find_temperatures(scored: Sequence[Scored]) -> Temperatures:
     return tag, place
 
 
-def measure_surprise(scored: Sequence[Scored]) -> tuple[float, float]:
+def measure_surprise(
+    scored: Sequence[Scored], temperatures: Temperatures = (1.0, 1.0)
+) -> tuple[float, float]:
     """Give the mean −log p of gold tags and of gold places."""
     known = [one for one in scored if one[0].gold]
-    return _measure(_tag_nll, known, 1.0), _measure(_place_nll, known, 1.0)
+    tag, place = temperatures
+    return _measure(_tag_nll, known, tag), _measure(_place_nll, known, place)
 
 
 def _measure(

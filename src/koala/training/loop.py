@@ -17,11 +17,12 @@ from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, RecipesScores, score_corpus
 from koala.files import write_text
+from koala.grid import Grid
 from koala.items import Item, group_items, split_items
 from koala.model.koala import build_model
 from koala.prediction import Reader, Scored, Temperatures, decode_grids, score_items
 from koala.processes import Processes, trim_memory
-from koala.settings import SHARED, DecoderSettings, Settings
+from koala.settings import SHARED, Settings
 from koala.training.averaging import WeightAverage
 from koala.training.calibration import find_temperatures, measure_surprise
 from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
@@ -134,11 +135,13 @@ class Training:
         start = time.perf_counter()
         with self.averaged():
             scored = list(score_items(self.scorer, self.data.dev))
-        overall = self._score_grids(scored, self.settings.decoder).overall
+        grids = decode_grids(self.data.dev, scored, settings=self.settings.decoder)
+        overall = self._score_grids(grids).overall
         dev_tags, dev_places = measure_surprise(scored)
         expected = None
         if self.settings.training.selection == "expected":
-            expected = self.score_expected(scored, find_temperatures(scored)).overall.f1
+            best = self.decode_expected(scored, find_temperatures(scored))
+            expected = self._score_grids(best).overall.f1
         return Epoch(
             epoch,
             *losses,
@@ -218,30 +221,21 @@ class Training:
         """Put the average of the weights in use, where there is one."""
         return nullcontext() if self.average is None else self.average.in_use()
 
-    def score_expected(
-        self, scored: Sequence[Scored], temperatures: Temperatures
-    ) -> DocumentScores | RecipesScores:
-        """Score the grids of dev with the best expected score."""
+    def decode_expected(self, scored: Sequence[Scored], temperatures: Temperatures) -> list[Grid]:
+        """Give the grids of dev with the best expected score."""
         decoder = replace(self.settings.decoder, decoding="expected")
-        return self._score_grids(scored, decoder, temperatures)
+        return decode_grids(self.data.dev, scored, settings=decoder, temperatures=temperatures)
 
-    def _score_grids(
-        self,
-        scored: Sequence[Scored],
-        decoder: DecoderSettings,
-        temperatures: Temperatures | None = None,
-    ) -> DocumentScores | RecipesScores:
-        dev = self.data.dev
-        grids = decode_grids(dev, scored, settings=decoder, temperatures=temperatures)
+    def _score_grids(self, grids: Sequence[Grid]) -> DocumentScores | RecipesScores:
         return score_corpus(self.settings.corpus, grids, self.data.dev_gold)
 
     def _keep(self, line: Epoch) -> None:
-        is_best = line.choice > self.progress.best_f1
-        self.progress = replace(
-            self.progress,
+        is_last = self.settings.training.selection == "last"
+        is_best = is_last or line.choice > self.progress.best_f1
+        self.progress = Progress(
             epoch=line.epoch,
             best_epoch=line.epoch if is_best else self.progress.best_epoch,
-            best_f1=max(line.choice, self.progress.best_f1),
+            best_f1=line.choice if is_best else self.progress.best_f1,
         )
 
     def _write(self, line: Epoch) -> None:

@@ -15,14 +15,16 @@ from koala.evaluation.actions import count_actions
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
 from koala.grid import Grid
-from koala.prediction import Scored, Temperatures, decode_grids, score_items
+from koala.prediction import decode_grids, score_items
 from koala.training.attention import measure_attention
-from koala.training.calibration import find_temperatures
+from koala.training.calibration import find_temperatures, measure_surprise
 from koala.training.checkpoint import BEST, load_checkpoint
 from koala.training.loop import LOG, Training, read_log
 
 REPORT, CURVE = "report.json", "curve.svg"
 PREDICTIONS, RECIPES = "dev.tsv", "dev.jsonl"
+EXPECTED, EXPECTED_RECIPES = "expected.tsv", "expected.jsonl"
+"""Grids as they are decoded, and those with the best expected score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class RunReport:
     """Of tags and places, found on dev."""
     expected: dict[str, float] | None = None
     """Precision, recall and F1 of the grids with the best expected score, under temperatures."""
+    surprise: list[float] | None = None
+    """Mean −log p of gold tags and places, under temperatures."""
 
 
 def write_report(training: Training, labels: dict[str, ProcessLabels] | None) -> RunReport:
@@ -62,6 +66,12 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     attention = measure_attention(training.model, training.batcher, data.dev)
     temperatures = find_temperatures(scored)
     epochs = read_log(training.folder / LOG)
+    is_recipes = settings.corpus == "recipes"
+    expected = None
+    if settings.has_expected:
+        best = training.decode_expected(scored, temperatures)
+        expected = score_corpus(settings.corpus, best, data.dev_gold).overall.to_dict()
+        _write_grids(best, training.folder / (EXPECTED_RECIPES if is_recipes else EXPECTED))
     report = RunReport(
         seed=settings.training.seed,
         epoch=progress.epoch,
@@ -74,24 +84,14 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
         signature=signature,
         last_f1=epochs[-1].f1,
         temperatures=[*temperatures],
-        expected=_score_expected(training, scored, temperatures),
+        expected=expected,
+        surprise=[*measure_surprise(scored, temperatures)],
     )
-    if settings.corpus == "recipes":
-        write_text(training.folder / RECIPES, write_grids(grids))
-    else:
-        write_text(training.folder / PREDICTIONS, _to_tsv(grids))
+    _write_grids(grids, training.folder / (RECIPES if is_recipes else PREDICTIONS))
     draw_curve([asdict(line) for line in epochs], training.folder / CURVE)
     # The report comes last: where it is, a run is finished.
     write_text(training.folder / REPORT, json.dumps(asdict(report), indent=2) + "\n")
     return report
-
-
-def _score_expected(
-    training: Training, scored: Sequence[Scored], temperatures: Temperatures
-) -> dict[str, float] | None:
-    if not training.settings.has_expected:
-        return None
-    return training.score_expected(scored, temperatures).overall.to_dict()
 
 
 def read_report(folder: Path) -> RunReport | None:
@@ -105,8 +105,9 @@ def _without_processes(scores: DocumentScores | RecipesScores) -> dict[str, Any]
     return values | {k: v for k, v in scores.to_dict().items() if k != "per_process"}
 
 
-def _to_tsv(grids: Sequence[Grid]) -> str:
-    return "".join(grid.to_tsv() for grid in grids)
+def _write_grids(grids: Sequence[Grid], path: Path) -> None:
+    is_tsv = path.suffix == ".tsv"
+    write_text(path, "".join(g.to_tsv() for g in grids) if is_tsv else write_grids(grids))
 
 
 def _peak_memory_mb() -> float:

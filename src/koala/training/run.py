@@ -37,6 +37,10 @@ class DataSource:
         self._progress = progress
         self._known: dict[tuple[object, ...], TrainingData] = {}
 
+    def over(self, corpus: Corpus) -> "DataSource":
+        """Give a source of another corpus, which shows its progress in the same way."""
+        return DataSource(corpus, progress=self._progress)
+
     def get(self, settings: Settings) -> TrainingData:
         """Give items with the triples and candidates that the settings ask for."""
         knowledge, extra = settings.knowledge, settings.training.extra

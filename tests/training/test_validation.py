@@ -1,0 +1,126 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+
+from koala.corpora import Corpus
+from koala.corpora.leaderboard import read_grids
+from koala.errors import FileError
+from koala.evaluation import score
+from koala.training.ablation import read_ablation, read_row
+from koala.training.loop import LOG, read_log
+from koala.training.report import EXPECTED, PREDICTIONS, read_report
+from koala.training.run import DataSource
+from koala.training.validation import list_folds, render_folds, run_folds, write_folds
+
+from .. import tiny
+
+TABLE = """\
+reproduces = "A tiny table"
+seeds = [5]
+
+[training]
+epochs = 2
+selection = "last"
+
+[[row]]
+name = "base"
+settings = "base.toml"
+
+[[row]]
+name = "other"
+settings = "other.toml"
+"""
+
+
+def build_corpus():
+    """Nine procedures with names of their own, two of them dev."""
+    examples = [
+        replace(
+            example,
+            procedure=replace(example.procedure, id=f"{example.procedure.id}-{copy}"),
+            gold=replace(example.gold, id=f"{example.procedure.id}-{copy}"),
+        )
+        for copy in range(3)
+        for example in tiny.build_corpus().splits["train"]
+    ]
+    return Corpus("propara", {"train": tuple(examples[2:]), "dev": tuple(examples[:2])})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("folds")
+    settings = tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
+    (folder / "base.toml").write_text(settings.to_toml())
+    other = replace(settings, decoder=replace(settings.decoder, reads="attention"))
+    (folder / "other.toml").write_text(other.to_toml())
+    (folder / "table.toml").write_text(TABLE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def validated(folder):
+    ablation = read_ablation(folder / "table.toml")
+    return ablation, run_folds(ablation, DataSource(build_corpus()), folder / "runs", n_folds=2)
+
+
+def test_every_procedure_is_scored_once_by_a_network_that_never_saw_it(validated, folder):
+    corpus = build_corpus()
+    gold = {e.procedure.id: e.gold for split in corpus.splits.values() for e in split}
+    for name, row in zip(("base", "other"), validated[1], strict=True):
+        runs = [folder / "runs" / f"{name}-seed5-fold{number}of2" for number in (1, 2)]
+        for kind, scores in ((PREDICTIONS, row.decoded), (EXPECTED, row.expected)):
+            parts = [read_grids(run / kind) for run in runs]
+            assert all(parts)
+            assert sorted(id for part in parts for id in part) == sorted(gold)
+            again = score(parts[0] | parts[1], gold)
+            assert scores.overall == again.overall
+            assert scores.signature == again.signature
+
+
+def test_all_rows_share_what_the_table_says(validated, folder):
+    ablation, _ = validated
+    for row in ablation.rows:
+        training = read_row(ablation, row, 5).training
+        assert (training.epochs, training.selection, training.seed) == (2, "last", 5)
+    (folder / "wrong.toml").write_text(TABLE.replace("epochs = 2", "epoch = 2"))
+    wrong = read_ablation(folder / "wrong.toml")
+    with pytest.raises(FileError, match=r"training\.epoch is unknown"):
+        read_row(wrong, wrong.rows[0])
+
+
+@pytest.mark.usefixtures("validated")
+def test_the_last_epoch_is_kept_whatever_its_score(folder):
+    run = folder / "runs" / "base-seed5-fold1of2"
+    lines = read_log(run / LOG)
+    report = read_report(run)
+    assert len(lines) == report.epoch == 2
+    assert report.document["overall_unrounded"]["f1"] == pytest.approx(lines[-1].f1)
+    assert report.surprise[0] <= lines[-1].dev_tags + 1e-9
+    assert report.surprise[1] <= lines[-1].dev_places + 1e-9
+
+
+def test_rows_are_compared_with_the_first(validated, folder):
+    ablation, rows = validated
+    write_folds(ablation, rows, folder / "runs")
+    table = (folder / "runs" / "table-2-folds.md").read_text()
+    assert table == render_folds(ablation, rows)
+    values = json.loads((folder / "runs" / "table-2-folds.json").read_text())
+    assert values == json.loads(json.dumps(list_folds(rows)))
+    assert values[0]["compare"] is None
+    compared = values[1]["compare"]
+    gain = rows[1].expected.overall.f1 - rows[0].expected.overall.f1
+    assert compared["f1_difference"] == pytest.approx(gain)
+    assert compared["low"] <= compared["f1_difference"] <= compared["high"]
+    assert f"{100 * gain:+.1f} (" in table
+
+
+def test_a_finished_table_is_not_run_again(validated, folder):
+    ablation, rows = validated
+    times = {path: path.stat().st_mtime_ns for path in (folder / "runs").glob("*/last.safetensors")}
+    assert len(times) == 4
+    again = run_folds(ablation, DataSource(build_corpus()), folder / "runs", n_folds=2)
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    assert render_folds(ablation, again) == render_folds(ablation, rows)
