@@ -3,7 +3,7 @@ import numpy as np
 from koala.decoding import Output
 from koala.document import Procedure, annotate
 from koala.items import build_items
-from koala.prediction import predict_probabilities, split_items
+from koala.prediction import draw_grids, predict_probabilities, split_items
 from koala.states import Tag
 
 
@@ -37,3 +37,27 @@ def test_probabilities_come_in_the_order_of_the_items():
     first = lines[0]
     assert (len(first["tags"]), len(first["places"])) == (2, 3)
     assert first["places"][0].keys() == {"?", "pot", "water"}
+
+
+def test_grids_are_drawn_as_often_as_they_are_probable():
+    """Every legal life is equally probable here, and so is every place."""
+    text = "The water in the pot boils.\nIt rises."
+    procedures = annotate([Procedure.from_text(text, ["water"], id="tea")])
+    items = build_items(procedures, [((),)])
+    (line,) = predict_probabilities(score, items)
+    n = 4000
+    grids = list(draw_grids(score, items, n))
+    assert [grid.id for grid in grids[:2]] == ["tea#1", "tea#2"]
+    assert len(grids) == n
+    for step, tags in enumerate(line["tags"]):
+        for tag, probability in tags.items():
+            share = sum(grid.rows[0].tags[step] == tag for grid in grids) / n
+            # A move may be drawn to the place where the entity is: then nothing happens.
+            if tag not in ("E", "M"):
+                assert abs(share - probability) < 0.04, (step, tag)
+    begun = [grid.rows[0].locations[0] for grid in grids if grid.rows[0].locations[0] != "-"]
+    for place in ("?", "pot", "water"):
+        assert abs(begun.count(place) / len(begun) - 1 / 3) < 0.04
+    again = list(draw_grids(score, items, n))
+    assert again == grids
+    assert list(draw_grids(score, items, n, seed=1)) != grids

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from koala.batch import Batch, Batcher
 from koala.consensus import choose_rows
 from koala.decoding import (
@@ -14,6 +16,7 @@ from koala.decoding import (
     find_confidences,
     find_probabilities,
 )
+from koala.decoding.sampling import sample_rows
 from koala.document import Procedure, annotate
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
@@ -172,6 +175,32 @@ def decode_grids(
         own = tuple(rows[id(procedure), index] for index in range(len(procedure.entities)))
         grids.append(Grid(procedure.id, texts, own))
     return grids
+
+
+def draw_grids(
+    scorer: Scorer,
+    items: Sequence[Item],
+    n: int,
+    *,
+    temperatures: Temperatures = (1.0, 1.0),
+    seed: int = 0,
+) -> Iterator[Grid]:
+    """Draw `n` grids of every procedure, each as often as the network thinks that it is true.
+
+    Who learns from many of them learns how sure the network was, too.
+    """
+    rng = np.random.default_rng(seed)
+    for _, group in groupby(score_items(scorer, items), key=lambda one: id(one[0].procedure)):
+        own_items, outputs, indices = zip(*group, strict=True)
+        procedure, names = own_items[0].procedure, name_places(own_items[0])
+        cooled = outputs[0].cool(*temperatures)
+        drawn = [
+            sample_rows(cooled, index, _name_of(item), names, n, rng)
+            for item, index in zip(own_items, indices, strict=True)
+        ]
+        texts = tuple(step.text for step in procedure.steps)
+        for number, rows in enumerate(zip(*drawn, strict=True), 1):
+            yield Grid(f"{procedure.id}#{number}", texts, rows)
 
 
 def _start_of(settings: DecoderSettings) -> Decoding:

@@ -18,6 +18,7 @@ from koala.prediction import (
     Reader,
     Scorer,
     annotate_as,
+    draw_grids,
     find_triples,
     predict_explanations,
     predict_grids,
@@ -158,6 +159,26 @@ class Tracker:
             next(signed) if each.entities else Explanation(self._build_empty(each), ())
             for each in procedures
         ]
+
+    def draw_all(self, procedures: Sequence[Procedure], n: int, *, seed: int = 0) -> Iterator[Grid]:
+        """Draw `n` grids of every procedure, each as often as it is thought to be true.
+
+        Their ids end in # and a number. For another network to learn from (`training.extra`).
+        """
+        if self.settings.decoder.tags == "uses":
+            raise KoalaError(
+                f"{self.card.name} says which steps use an ingredient; grids can be drawn only "
+                "from models that say what changes."
+            )
+        card = self.card
+        grids = draw_grids(
+            self.scorer,
+            self._build_items(procedures, None),
+            n,
+            temperatures=(card.tag_temperature, card.place_temperature),
+            seed=seed,
+        )
+        return (replace(grid, signature=self.signature) for grid in grids)
 
     def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
         """Give the probability of every tag and place, an entity a time."""

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from koala.cli.predict import read_procedures
+from koala.corpora.jsonl import read_examples as read_koala_examples
 from koala.corpora.leaderboard import fill_template
 from koala.corpora.recipes import read_examples, write_grids
 from koala.evaluation import score_recipes
@@ -75,6 +76,35 @@ def test_a_procedure_in_which_nothing_is_found_has_an_empty_grid(koala, tmp_path
     source.write_text(json.dumps(LINES[0]) + "\n")
     done = koala("predict", "--input", source, "-o", "-")
     assert json.loads(done.stdout) == grids[0]
+
+
+def test_grids_can_be_drawn_for_another_network_to_learn_from(koala, tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    done = koala("predict", "--input", source, "-o", out, "--draws", "3")
+    assert done.returncode == 0, done.stderr
+    grids = [json.loads(line) for line in out.read_text().splitlines()]
+    ids = [f"{id}#{number}" for id in "bc" for number in (1, 2, 3)]
+    assert sorted(grid["id"] for grid in grids) == ids
+    [*_, last] = [example.gold for example in read_koala_examples(out)]
+    assert last.rows
+    for words in (
+        ("--input", source, "--decoding", "legal"),
+        ("--sentences", source, "--template", source),
+        ("--input", source, "--corpus", "recipes"),
+    ):
+        done = koala("predict", *words, "-o", tmp_path / "none", "--draws", "3")
+        assert done.returncode == 2
+        assert "--draws goes with --input" in done.stderr
+
+
+def test_recipes_cannot_be_drawn_from(koala, tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps(LINES[1]) + "\n")
+    done = koala("predict", "--input", source, "-o", tmp_path / "none", "--draws", "1",
+                 "--model", "recipes")  # fmt: skip
+    assert done.returncode == 2
+    assert "grids can be drawn only" in done.stderr
 
 
 def test_stdout_takes_one_of_both(koala, tmp_path, monkeypatch):

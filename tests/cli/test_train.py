@@ -120,6 +120,18 @@ def test_ablate_prints_the_table(home, koala, tmp_path):
     assert (row["row"]["paper_f1"], row["reports"][0]["seed"]) == (70.4, 0)
 
 
+def test_ablate_by_folds_scores_train_and_dev(home, koala, tmp_path):
+    (home / "folds.toml").write_text("seeds = [0]\n[[row]]\nname = 'A'\nsettings = 'tiny.toml'\n")
+    words = ("ablate", home / "folds.toml", "--folds", "2", "--data", home / "propara")
+    done = koala(*words, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "| A |" in done.stdout
+    assert (tmp_path / "folds-2-folds.md").read_text() == done.stdout
+    [row] = json.loads(koala(*words, "-o", tmp_path, "--json").stdout)
+    assert len(row["reports"]) == 2
+    assert row["signature"].startswith("propara-document|n:")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

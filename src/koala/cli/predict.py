@@ -16,7 +16,10 @@ from koala.files import check_outputs
 from koala.runtime.models import RECIPES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from koala.document import Procedure
+    from koala.tracker import Tracker
 
 
 class CorpusName(StrEnum):
@@ -65,6 +68,15 @@ def predict_cli(
             "places. Default: expected for a template or recipes, else own."
         ),
     ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="With --input: in place of the best grid, N grids drawn as probable as they are, "
+            "for another network to learn from.",
+        ),
+    ] = None,
     probabilities: Annotated[
         Path | None, typer.Option(help="Also write the probability of every tag and place, JSONL.")
     ] = None,
@@ -77,6 +89,11 @@ def predict_cli(
     is_recipes = corpus == CorpusName.RECIPES
     if is_recipes and input is None:
         raise KoalaError("Recipes come with --input: JSON lines in the corpus's own format.")
+    if draws is not None and (input is None or is_recipes or decoding or probabilities):
+        raise KoalaError(
+            "--draws goes with --input of koala's own JSON lines; leave out --decoding and "
+            "--probabilities."
+        )
     if str(output) == str(probabilities) == "-":
         raise KoalaError("-o and --probabilities cannot both go to stdout; give one a file.")
     check_outputs([output, probabilities], [sentences, template, prompts, input])
@@ -85,6 +102,10 @@ def predict_cli(
     elif sentences and template:
         procedures = read_procedures(sentences, template, prompts)
     tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
+    if draws is not None:
+        with show_progress("Drawing") as progress:
+            write_draws(tracker, procedures, draws, output, progress)
+        return
     is_scored = template is not None or is_recipes
     if decoding is None and is_scored and tracker.settings.has_expected:
         decoding = DecodingName.EXPECTED
@@ -106,6 +127,22 @@ def predict_cli(
         write(write_grids(grid for grid in grids if grid.rows), output)
     else:
         write("".join(grid.to_json() + "\n" for grid in grids), output)
+
+
+def write_draws(
+    tracker: "Tracker",
+    procedures: "Sequence[Procedure]",
+    n: int,
+    output: Path,
+    progress: "Callable[[int, int], None]",
+) -> None:
+    """Write `n` grids of every procedure that has entities."""
+    total = n * sum(bool(procedure.entities) for procedure in procedures)
+    lines = []
+    for done, grid in enumerate(tracker.draw_all(procedures, n), 1):
+        lines.append(grid.to_json() + "\n")
+        progress(done, total)
+    write("".join(lines), output)
 
 
 def read_recipes(path: Path) -> "list[Procedure]":

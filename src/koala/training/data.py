@@ -45,8 +45,7 @@ def build_training_data(
     training = settings.training
     copies = make_copies(train, training, settings.text) if training.n_copies else []
     texts = [example.procedure for example in (*train, *dev, *_with_gold(extra), *copies)]
-    procedures = annotate_as(settings.text, texts)
-    triples = find_triples(procedures, settings.knowledge, progress=progress)
+    procedures, triples = _read_texts(texts, settings, progress)
     n, end = len(train), len(train) + len(dev)
     verbs = count_verbs(
         (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
@@ -69,6 +68,20 @@ def build_training_data(
             has_uses=has_uses,
         ),
     )
+
+
+def _read_texts(
+    texts: Sequence[Procedure], settings: Settings, progress: Progress | None
+) -> tuple[list[Procedure], Triples]:
+    """Annotate texts and retrieve their triples, once for those that come again under other ids."""
+    known: dict[Procedure, int] = {}
+    numbers = [known.setdefault(replace(text, id=""), len(known)) for text in texts]
+    annotated = annotate_as(settings.text, list(known))
+    triples = find_triples(annotated, settings.knowledge, progress=progress)
+    procedures = [
+        replace(annotated[number], id=text.id) for number, text in zip(numbers, texts, strict=True)
+    ]
+    return procedures, [triples[number] for number in numbers]
 
 
 def _with_gold(examples: Sequence[Example]) -> Sequence[Example]:

@@ -109,10 +109,9 @@ def compare_rows(rows: Sequence[ValidatedRow]) -> list[Comparison | None]:
 
 
 def _compare(one: Scores, other: Scores) -> Comparison | None:
-    is_document = isinstance(one, DocumentScores) and isinstance(other, DocumentScores)
-    if not is_document or len(one.per_process) < LEAST:
+    if isinstance(one, RecipesScores) or isinstance(other, RecipesScores):
         return None
-    return compare_documents(one, other)
+    return compare_documents(one, other) if len(one.per_process) >= LEAST else None
 
 
 def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow]) -> str:
