@@ -4,7 +4,8 @@
 
 `retrieved.jsonl` comes from `koala wikipedia retrieve`; only what was found for the texts of the
 training split is taken. A procedure has 3 to 11 sentences of 3 to 28 words, hardly any names and no
-years, and most of its sentences say what happens, not what happened.
+years, and most of its sentences say what happens, not what happened. Entities are left to whoever
+tracks the texts: `koala predict --input` finds them.
 """
 
 import argparse
@@ -41,26 +42,6 @@ def is_plain(step: Step) -> bool:
     return False
 
 
-def name_entities(procedure: Procedure, most: int = 5) -> list[str]:
-    """Name the noun phrases that stand in the most steps; whoever labels the text tracks these."""
-    steps: dict[str, set[int]] = {}
-    names: dict[str, str] = {}
-    for number, step in enumerate(procedure.steps):
-        for index, word in enumerate(step.words):
-            if word.pos not in ("NOUN", "PROPN") or not word.text.isalpha():
-                continue
-            after = step.words[index + 1 : index + 2]
-            if after and after[0].pos in ("NOUN", "PROPN"):
-                continue
-            before = step.words[index - 1] if index else None
-            has_noun = before is not None and before.pos == "NOUN" and before.text.isalpha()
-            name = f"{before.text} {word.text}" if before and has_noun else word.text
-            steps.setdefault(word.lemma, set()).add(number)
-            names.setdefault(word.lemma, name.lower())
-    ranked = sorted(steps, key=lambda lemma: -len(steps[lemma]))[:most]
-    return [names[lemma] for lemma in sorted(ranked, key=list(steps).index)]
-
-
 def read_texts(path: Path, queries: set[str], rank: int) -> dict[str, str]:
     """Give ids by text; of equal texts the first counts."""
     texts: dict[str, str] = {}
@@ -84,12 +65,7 @@ def main() -> None:
     split = [Procedure.from_text(text, id=id) for text, id in texts.items()]
     fitting = [p for p in split if 3 <= len(p.steps) <= 11]
     chosen = [p for p in annotate(fitting) if is_procedure(p.steps)]
-    lines = [
-        json.dumps(
-            {"id": p.id, "steps": [step.text for step in p.steps], "entities": name_entities(p)}
-        )
-        for p in chosen
-    ]
+    lines = [json.dumps({"id": p.id, "steps": [step.text for step in p.steps]}) for p in chosen]
     args.output.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     print(f"{len(texts)} paragraphs, {len(chosen)} procedures")
 

@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-import numpy as np
-
 from koala.batch import Batch, Batcher
-from koala.consensus import choose_rows
+from koala.consensus import choose_rows, draw_lives
 from koala.decoding import (
     Decoding,
     Output,
@@ -16,7 +14,6 @@ from koala.decoding import (
     find_confidences,
     find_probabilities,
 )
-from koala.decoding.sampling import sample_rows
 from koala.document import Procedure, annotate
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
@@ -189,17 +186,13 @@ def draw_grids(
 
     Who learns from many of them learns how sure the network was, too.
     """
-    rng = np.random.default_rng(seed)
     for _, group in groupby(score_items(scorer, items), key=lambda one: id(one[0].procedure)):
         own_items, outputs, indices = zip(*group, strict=True)
         procedure, names = own_items[0].procedure, name_places(own_items[0])
-        cooled = outputs[0].cool(*temperatures)
-        drawn = [
-            sample_rows(cooled, index, _name_of(item), names, n, rng)
-            for item, index in zip(own_items, indices, strict=True)
-        ]
+        entities = [_name_of(item) for item in own_items]
+        drawn = draw_lives(outputs[0].cool(*temperatures), indices, entities, names, n, seed=seed)
         texts = tuple(step.text for step in procedure.steps)
-        for number, rows in enumerate(zip(*drawn, strict=True), 1):
+        for number, rows in enumerate(drawn, 1):
             yield Grid(f"{procedure.id}#{number}", texts, rows)
 
 

@@ -8,12 +8,12 @@ average (minimum Bayes risk decoding; Kumar and Byrne 2004).
 
 from collections.abc import Sequence
 
-from koala.consensus.document import choose_lives
+from koala.consensus.document import choose_lives, draw_lives
 from koala.consensus.recipes import choose_changes
 from koala.decoding import Output
 from koala.grid import Row
 
-__all__ = ["choose_rows"]
+__all__ = ["choose_rows", "draw_lives"]
 
 
 def choose_rows(

@@ -9,24 +9,46 @@ from koala.decoding.output import Output, log_softmax
 from koala.decoding.tags import TAGS, add_forward, find_potentials
 from koala.decoding.together import NOWHERE, USES, lead_to
 from koala.grid import Row
+from koala.states import ABSENT, Tag
 
 Ints = NDArray[np.int64]
 
 _IS_USE = np.array([tag in USES for tag in TAGS])
+_EXISTS_BEFORE = np.array([tag in (Tag.E, Tag.M, Tag.D) for tag in TAGS])
+_ARRIVES = np.array([tag in (Tag.C, Tag.M) for tag in TAGS])
+_STAYS = np.array([tag == Tag.E for tag in TAGS])
 
 
 def sample_rows(
     output: Output, index: int, name: str, names: tuple[str, ...], n: int, rng: np.random.Generator
 ) -> list[Row]:
-    """Draw rows of one entity; `names` are the candidates', `?` first.
+    """Draw rows of one entity; `names` are the candidates', `?` first."""
+    return build_rows(sample_lives(output, index, n, rng), name, names)
+
+
+def build_rows(lives: Ints, name: str, names: tuple[str, ...]) -> list[Row]:
+    """Build the rows of an entity from candidates (n, steps + 1)."""
+    known = {
+        life: Row.from_locations(name, [ABSENT if n == NOWHERE else names[n] for n in life])
+        for life in set(map(tuple, lives.tolist()))
+    }
+    return [known[life] for life in map(tuple, lives.tolist())]
+
+
+def sample_lives(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
+    """Draw where one entity is: candidates (n, steps + 1), NOWHERE where it does not exist.
 
     Tags are drawn over whole legal sequences, places where an entity begins or moves.
     """
     places = sample_places(output, index, n, rng)
-    return [
-        Row.from_tags(name, [TAGS[tag] for tag in tags], [names[place] for place in row])
-        for tags, row in zip(sample_tags(output, index, n, rng), places, strict=True)
-    ]
+    tags = sample_tags(output, index, n, rng)
+    lives = np.full(places.shape, NOWHERE)
+    lives[:, 0] = np.where(_EXISTS_BEFORE[tags[:, 0]], places[:, 0], NOWHERE)
+    for step in range(tags.shape[1]):
+        tag = tags[:, step]
+        stays = np.where(_STAYS[tag], lives[:, step], NOWHERE)
+        lives[:, step + 1] = np.where(_ARRIVES[tag], places[:, step + 1], stays)
+    return lives
 
 
 def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
