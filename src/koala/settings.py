@@ -98,6 +98,9 @@ class KnowledgeSettings:
     """False: the plain mean of the triples ("− Attention" in table 4)."""
     integration: Literal["gate", "concatenation"] = "gate"
     """Equations 13–15, or the plain concatenation the paper compares with."""
+    gate_start: float = 0.0
+    """Bias of the gate before training: below 0 it begins nearly closed, and what the text says
+    passes as it is until knowledge has shown its worth."""
     store: str | None = None
 
 

@@ -124,6 +124,7 @@ class KoalaModel(nn.Module):
             triple_width=self.triple_encoder.width,
             has_attention=settings.has_attention,
             is_gated=settings.integration == "gate",
+            gate_start=settings.gate_start,
         )
 
     def forward(self, batch: Batch) -> TensorOutput:

@@ -15,13 +15,21 @@ class KnowledgeInjector(nn.Module):
     """
 
     def __init__(
-        self, *, query_width: int, triple_width: int, has_attention: bool, is_gated: bool
+        self,
+        *,
+        query_width: int,
+        triple_width: int,
+        has_attention: bool,
+        is_gated: bool,
+        gate_start: float = 0.0,
     ) -> None:
         super().__init__()
         self.attention = nn.Linear(query_width, triple_width, bias=False) if has_attention else None
         joint = query_width + triple_width
         self.gate = nn.Linear(joint, query_width) if is_gated else None
         self.mix = nn.Linear(joint, query_width) if is_gated else None
+        if self.gate is not None and gate_start:
+            nn.init.constant_(self.gate.bias, gate_start)
         self.width = query_width if is_gated else joint
 
     def forward(self, query: Rows, triples: Tensor, triple_mask: Tensor) -> tuple[Tensor, Tensor]:
