@@ -1,9 +1,10 @@
 import numpy as np
 
+from koala.consensus import draw_lives
 from koala.decoding import Output
 from koala.document import Procedure, annotate
 from koala.items import build_items
-from koala.prediction import draw_grids, predict_probabilities, split_items
+from koala.prediction import draw_grids, name_places, predict_probabilities, split_items
 from koala.states import Tag
 
 
@@ -39,25 +40,19 @@ def test_probabilities_come_in_the_order_of_the_items():
     assert first["places"][0].keys() == {"?", "pot", "water"}
 
 
-def test_grids_are_drawn_as_often_as_they_are_probable():
-    """Every legal life is equally probable here, and so is every place."""
-    text = "The water in the pot boils.\nIt rises."
-    procedures = annotate([Procedure.from_text(text, ["water"], id="tea")])
-    items = build_items(procedures, [((),)])
-    (line,) = predict_probabilities(score, items)
-    n = 4000
-    grids = list(draw_grids(score, items, n))
-    assert [grid.id for grid in grids[:2]] == ["tea#1", "tea#2"]
-    assert len(grids) == n
-    for step, tags in enumerate(line["tags"]):
-        for tag, probability in tags.items():
-            share = sum(grid.rows[0].tags[step] == tag for grid in grids) / n
-            # A move may be drawn to the place where the entity is: then nothing happens.
-            if tag not in ("E", "M"):
-                assert abs(share - probability) < 0.04, (step, tag)
-    begun = [grid.rows[0].locations[0] for grid in grids if grid.rows[0].locations[0] != "-"]
-    for place in ("?", "pot", "water"):
-        assert abs(begun.count(place) / len(begun) - 1 / 3) < 0.04
-    again = list(draw_grids(score, items, n))
-    assert again == grids
-    assert list(draw_grids(score, items, n, seed=1)) != grids
+def test_grids_of_every_procedure_are_drawn():
+    texts = ("The water in the pot boils.\nIt rises.", "Oil flows to the sea.")
+    procedures = annotate(
+        [Procedure.from_text(text, ["b", "a"], id=str(n)) for n, text in enumerate(texts)]
+    )
+    items = build_items(procedures, [((), ())] * 2)
+    grids = {grid.id: grid for grid in draw_grids(score, items, 3, temperatures=(0.5, 0.5))}
+    assert grids.keys() == {f"{n}#{number}" for n in range(2) for number in (1, 2, 3)}
+    # How often each is drawn is the affair of `draw_lives`.
+    for n, procedure in enumerate(procedures):
+        own = [item for item in items if item.procedure is procedure]
+        drawn = draw_lives(score(own).cool(0.5, 0.5), (0, 1), ("b", "a"), name_places(own[0]), 3)
+        assert [grids[f"{n}#{number}"].rows for number in (1, 2, 3)] == drawn
+    assert [grid.steps for grid in grids.values()][-1] in (tuple(t.split("\n")) for t in texts)
+    again = {grid.id: grid for grid in draw_grids(score, items, 3, seed=1)}
+    assert again != grids

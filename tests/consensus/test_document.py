@@ -4,9 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from koala.consensus.document import choose_lives
+from koala.consensus.document import choose_lives, draw_lives
 from koala.decoding import Output, decode_row
-from koala.decoding.sampling import sample_rows
 from koala.evaluation.expectation import Expectation
 from koala.grid import Grid
 from koala.states import is_legal
@@ -23,10 +22,9 @@ def decode(output: Output):
 
 def expect(output: Output, n=3000):
     """Estimate expected scores from lives that nothing was chosen by."""
-    rng = np.random.default_rng(1)
-    drawn = [sample_rows(output, i, name, NAMES, n, rng) for i, name in enumerate(ENTITIES)]
+    drawn = draw_lives(output, (0, 1), ENTITIES, NAMES, n, n_drawn=10 * n, seed=1)
     steps = ("",) * len(drawn[0][0].steps)
-    expectation = Expectation([Grid("", steps, rows) for rows in zip(*drawn, strict=True)])
+    expectation = Expectation([Grid("", steps, rows) for rows in drawn])
     return lambda rows: expectation.score(Grid("", steps, tuple(rows)))
 
 
