@@ -13,7 +13,7 @@ from koala.model.encoder import TextEncoder, run_layers  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.model.location import LocationPredictor, find_distances  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
-from koala.model.pooling import Rows, SharedInputLSTM, masked_mean  # noqa: E402
+from koala.model.pooling import Rows, SharedInputLSTM, masked_mean, to_rows  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
@@ -101,6 +101,23 @@ def test_every_setting_of_the_paper_learns(settings, items, knowledge):
     assert all(g is None or torch.isfinite(g).all() for g in found.values())
     is_there = any(name.startswith("triple_encoder.") for name in found)
     assert is_there == changed.knowledge.is_used
+
+
+def test_a_gate_that_begins_closed_lets_the_text_pass():
+    """What is infused is near to what came, the nearer the lower the gate's bias."""
+    torch.manual_seed(0)
+    rows, triples = torch.randn(4, 6), torch.randn(1, 3, 5)
+    mask = torch.ones(1, 3, dtype=torch.bool)
+    changes = []
+    for start in (0.0, -3.0, -9.0):
+        torch.manual_seed(1)
+        injector = KnowledgeInjector(
+            query_width=6, triple_width=5, has_attention=True, is_gated=True, gate_start=start
+        )
+        infused, _ = injector(to_rows(rows[None]), triples, mask)
+        changes.append(float((infused - rows).abs().max()))
+    assert changes[0] > changes[1] > changes[2]
+    assert changes[2] < 0.01
 
 
 def test_no_relevant_triple_is_a_loss_of_zero_and_no_nan(settings, items):
@@ -267,6 +284,7 @@ READINGS = {
     "scorer": ({}, {"places": "scorer"}),
     "entities see each other": ({}, {"has_entity_attention": True}),
     "legal": ({}, {"has_legal_crf": True, "reads": "steps"}),
+    "what of a step fits": ({}, {"reads": "attention"}),
 }
 
 

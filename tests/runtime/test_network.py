@@ -29,6 +29,7 @@ from .. import tiny  # noqa: E402
 KINDS = {
     "the paper's": ({}, {}, True),
     "the paper's, with a scorer": ({}, {"places": "scorer"}, True),
+    "what of a step fits the entity": ({}, {"reads": "attention", "places": "scorer"}, True),
     "upper layers learn, lower ones read triples": (
         {"n_frozen_layers": 1, "layers": "mixture"},
         {"places": "scorer"},
