@@ -83,7 +83,7 @@ def test_weights_are_shares_that_follow_theta():
     shares = weigh(lives, theta)
     assert shares.sum() == pytest.approx(1)
     index = {name: number for number, name in enumerate(WEIGHTS)}
-    score = 0.7 * features[:, index["created"]] - 0.2 * features[:, index["steps that do nothing"]]
+    score = 0.35 * features[:, index["created"]] - 0.1 * features[:, index["steps that do nothing"]]
     ratio = shares / np.exp(score)
     assert ratio == pytest.approx(ratio[0])
     assert weigh(lives, NONE) == pytest.approx(1 / 50)
@@ -106,7 +106,7 @@ def test_grids_are_drawn_by_what_networks_and_weights_say():
         for w in (NONE, theta)
     )
     scores = {rows: sum(theta[name] * n for name, n in count(list(rows)).items()) for rows in alone}
-    wanted = {rows: n * np.exp(scores[rows]) for rows, n in alone.items()}
+    wanted = {rows: n * np.exp(scores[rows] / 2) for rows, n in alone.items()}
     total = sum(wanted.values())
     for rows, weight in wanted.items():
         assert together[rows] / 20_000 == pytest.approx(weight / total, abs=2e-3)
