@@ -3,7 +3,7 @@
 A network speaks of each entity alone, but in a text they depend on each other: what is destroyed
 becomes what is created, there where it was; what moves, moves together. Lives that are drawn for
 each entity alone break that: of the steps of ProPara that destroy something seven in ten create
-something, too; of those that a network draws, four. So a drawn grid g counts by
+something, too; of those that a network draws, fewer than four. So a drawn grid g counts by
 
     w(g) = exp(θ · f(g) / 2),
 
