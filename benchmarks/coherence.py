@@ -7,7 +7,8 @@ from. Grids of these are drawn, and the weights are found under which the true o
 most probable beside the drawn ones (maximum likelihood with a penalty on squares; Newton's method).
 
 Writes the weights, and a table: how probable truth becomes, and the document score of grids by the
-expected score without weights, and with weights that were found on other procedures (five parts).
+expected score without weights, and with weights that were found on other procedures (five parts),
+of which half counts, as always when grids are chosen.
 """
 
 import argparse
@@ -109,7 +110,7 @@ def find_weights(true: np.ndarray, drawn: list[np.ndarray]) -> np.ndarray:
 
 
 def measure_gain(theta: np.ndarray, own: np.ndarray, features: np.ndarray) -> float:
-    """Give how much more probable truth becomes, in nats."""
+    """Give how much more probable truth becomes, in nats; by all of the weights."""
     return float(own @ theta - np.logaddexp.reduce(features @ theta) + np.log(len(features)))
 
 

@@ -181,19 +181,26 @@ def draw_grids(
     *,
     temperatures: Temperatures = (1.0, 1.0),
     seed: int = 0,
-) -> Iterator[Grid]:
+    progress: Progress = lambda _done, _total: None,
+) -> list[Grid]:
     """Draw `n` grids of every procedure, each as often as the network thinks that it is true.
 
     Who learns from many of them learns how sure the network was, too.
     """
-    for _, group in groupby(score_items(scorer, items), key=lambda one: id(one[0].procedure)):
+    keys = list(dict.fromkeys(id(item.procedure) for item in items))
+    found: dict[int, list[Grid]] = {}
+    for key, group in groupby(score_items(scorer, items), key=lambda one: id(one[0].procedure)):
         own_items, outputs, indices = zip(*group, strict=True)
         procedure, names = own_items[0].procedure, name_places(own_items[0])
         entities = [_name_of(item) for item in own_items]
-        drawn = draw_lives(outputs[0].cool(*temperatures), indices, entities, names, n, seed=seed)
+        cooled = outputs[0].cool(*temperatures)
+        drawn = draw_lives(cooled, indices, entities, names, n, seed=seed)
         texts = tuple(step.text for step in procedure.steps)
-        for number, rows in enumerate(drawn, 1):
-            yield Grid(f"{procedure.id}#{number}", texts, rows)
+        found[key] = [
+            Grid(f"{procedure.id}#{number}", texts, rows) for number, rows in enumerate(drawn, 1)
+        ]
+        progress(len(found), len(keys))
+    return [grid for key in keys for grid in found[key]]
 
 
 def _start_of(settings: DecoderSettings) -> Decoding:

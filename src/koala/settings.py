@@ -103,6 +103,12 @@ class KnowledgeSettings:
     passes as it is until knowledge has shown its worth."""
     store: str | None = None
 
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.gate_start):
+            raise KoalaError(f"knowledge.gate_start is {self.gate_start}; a number was expected.")
+        if self.gate_start and self.integration != "gate":
+            raise KoalaError('knowledge.gate_start needs knowledge.integration = "gate".')
+
 
 SHARED = "shared"
 """The knowledge encoder that is part of the text encoder."""
@@ -192,7 +198,7 @@ class TrainingSettings:
     """Steps that a copy leaves out, of those in which nothing happens."""
     clip: float = 1.0
     patience: int = 6
-    """Epochs without a better dev F1 after which training stops."""
+    """Epochs without a better dev F1 after which training stops; not where the last is kept."""
     selection: Literal["decoded", "expected", "last"] = "decoded"
     """Whose dev F1 chooses the epoch that is kept: of grids as they are decoded, or of those with
     the best expected score under temperatures that are found anew for each epoch. Last: nobody's,

@@ -160,8 +160,15 @@ class Tracker:
             for each in procedures
         ]
 
-    def draw_all(self, procedures: Sequence[Procedure], n: int, *, seed: int = 0) -> Iterator[Grid]:
-        """Draw `n` grids of every procedure, each as often as it is thought to be true.
+    def draw_all(
+        self,
+        procedures: Sequence[Procedure],
+        n: int,
+        *,
+        seed: int = 0,
+        progress: Progress = lambda _done, _total: None,
+    ) -> list[Grid]:
+        """Draw `n` grids of every procedure that has entities, as often as each may be true.
 
         Their ids end in # and a number. For another network to learn from (`training.extra`).
         """
@@ -177,8 +184,9 @@ class Tracker:
             n,
             temperatures=(card.tag_temperature, card.place_temperature),
             seed=seed,
+            progress=progress,
         )
-        return (replace(grid, signature=self.signature) for grid in grids)
+        return [replace(grid, signature=f"{self.signature}|drawn:{n}") for grid in grids]
 
     def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
         """Give the probability of every tag and place, an entity a time."""

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from koala.decoding.output import log_softmax
-from koala.decoding.sampling import sample_places, sample_rows, sample_tags
+from koala.decoding.sampling import build_rows, sample_lives, sample_places, sample_tags
 from koala.decoding.tags import TAGS
 from koala.states import is_legal
 
@@ -37,6 +37,7 @@ def test_places_come_as_often_as_they_are_probable():
 
 def test_rows_are_lives_that_can_be():
     output = build_output(1, 4)
-    rows = sample_rows(output, 0, "water", ("?", "root", "leaf"), 200, np.random.default_rng(0))
+    lives = sample_lives(output, 0, 200, np.random.default_rng(0))
+    rows = build_rows(lives, "water", ("?", "root", "leaf"))
     assert all(row.problem is None and is_legal(row.tags) for row in rows)
     assert len({row.locations for row in rows}) > 20

@@ -14,6 +14,7 @@ from koala.model.koala import build_model  # noqa: E402
 from koala.model.location import LocationPredictor, find_distances  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
 from koala.model.pooling import Rows, SharedInputLSTM, masked_mean, to_rows  # noqa: E402
+from koala.model.reading import StepAttention  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
@@ -118,6 +119,21 @@ def test_a_gate_that_begins_closed_lets_the_text_pass():
         changes.append((infused - rows).abs().max().item())
     assert changes[0] > changes[1] > changes[2]
     assert changes[2] < 0.01
+
+
+def test_a_step_without_pieces_says_nothing_whatever_stands_beside_it():
+    torch.manual_seed(0)
+    attention = StepAttention(4)
+    entity, hidden = torch.randn(1, 1, 4), torch.randn(1, 3, 4)
+    step_pieces = torch.tensor([[[True, True, False], [False, False, False]]])
+    read = attention(entity, hidden, step_pieces)
+    assert read[0, 1].abs().max().item() == 0
+    wider = attention(
+        entity,
+        torch.cat([hidden, torch.randn(1, 2, 4)], 1),
+        torch.nn.functional.pad(step_pieces, (0, 2)),
+    )
+    assert torch.allclose(read, wider)
 
 
 def test_no_relevant_triple_is_a_loss_of_zero_and_no_nan(settings, items):

@@ -7,7 +7,7 @@ pytest.importorskip("torch")
 
 from koala.corpora import Corpus
 from koala.corpora.leaderboard import read_grids
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
 from koala.evaluation import score
 from koala.training.ablation import read_ablation, read_row
 from koala.training.loop import LOG, read_log
@@ -89,6 +89,27 @@ def test_all_rows_share_what_the_table_says(validated, folder):
     wrong = read_ablation(folder / "wrong.toml")
     with pytest.raises(FileError, match=r"training\.epoch is unknown"):
         read_row(wrong, wrong.rows[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[training]", "[decoder]", "decoder is unknown"),
+        ("epochs = 2", "seed = 2", "without a seed"),
+        ("[training]\nepochs = 2\nselection", "training = 3\n# selection", "must be a table"),
+    ],
+)
+def test_what_a_table_cannot_say_is_refused(old, new, message, tmp_path):
+    (tmp_path / "table.toml").write_text(TABLE.replace(old, new))
+    with pytest.raises(FileError, match=message):
+        read_ablation(tmp_path / "table.toml")
+
+
+def test_too_many_folds_are_refused_before_the_first_run(folder):
+    ablation = read_ablation(folder / "table.toml")
+    with pytest.raises(KoalaError, match="too many for 9 procedures"):
+        run_folds(ablation, DataSource(build_corpus()), folder / "none", n_folds=50)
+    assert not (folder / "none").exists()
 
 
 @pytest.mark.usefixtures("validated")

@@ -52,18 +52,18 @@ def ablate_cli(
         with open_source(find_corpus(data, corpus)) as source, show_progress("Epoch") as batches:
             if folds is None:
                 results = run_ablation(ablation, source, folder, tell=tell, show_batches=batches)
-                if is_main():
-                    write_ablation(ablation, results, source, folder)
-                table, values = render_table(ablation, results), list_results(results)
             else:
                 rows = run_folds(
                     ablation, source, folder, n_folds=folds, tell=tell, show_batches=batches
                 )
-                if is_main():
-                    write_folds(ablation, rows, folder)
+            if not is_main():
+                return
+            if folds is None:
+                write_ablation(ablation, results, source, folder)
+                table, values = render_table(ablation, results), list_results(results)
+            else:
+                write_folds(ablation, rows, folder)
                 table, values = render_folds(ablation, rows), list_folds(rows)
-    if not is_main():
-        return
     tell(f"Wrote {folder}.")
     if as_json:
         write_json(values)

@@ -16,10 +16,7 @@ from koala.files import check_outputs
 from koala.runtime.models import RECIPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from koala.document import Procedure
-    from koala.tracker import Tracker
 
 
 class CorpusName(StrEnum):
@@ -103,8 +100,11 @@ def predict_cli(
         procedures = read_procedures(sentences, template, prompts)
     tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
     if draws is not None:
+        n_bare = sum(not procedure.entities for procedure in procedures)
+        tell(f"{n_bare:,} procedures have no entities, and so nothing to draw.")
         with show_progress("Drawing") as progress:
-            write_draws(tracker, procedures, draws, output, progress)
+            grids = tracker.draw_all(procedures, draws, progress=progress)
+        write("".join(grid.to_json() + "\n" for grid in grids), output)
         return
     is_scored = template is not None or is_recipes
     if decoding is None and is_scored and tracker.settings.has_expected:
@@ -127,22 +127,6 @@ def predict_cli(
         write(write_grids(grid for grid in grids if grid.rows), output)
     else:
         write("".join(grid.to_json() + "\n" for grid in grids), output)
-
-
-def write_draws(
-    tracker: "Tracker",
-    procedures: "Sequence[Procedure]",
-    n: int,
-    output: Path,
-    progress: "Callable[[int, int], None]",
-) -> None:
-    """Write `n` grids of every procedure that has entities."""
-    total = n * sum(bool(procedure.entities) for procedure in procedures)
-    lines = []
-    for done, grid in enumerate(tracker.draw_all(procedures, n), 1):
-        lines.append(grid.to_json() + "\n")
-        progress(done, total)
-    write("".join(lines), output)
 
 
 def read_recipes(path: Path) -> "list[Procedure]":

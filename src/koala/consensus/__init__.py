@@ -2,8 +2,8 @@
 
 The most probable life of each entity is the best guess at the whole of it. Scores count parts: an
 input, a move, a conversion, shared by many lives that differ elsewhere. So lives are drawn as the
-network believes in them, and the grid is chosen that does best against all that was drawn, on
-average (minimum Bayes risk decoding; Kumar and Byrne 2004).
+network believes in them and as they go together, and the grid is chosen that does best against all
+that was drawn, on average (minimum Bayes risk decoding; Kumar and Byrne 2004).
 """
 
 from collections.abc import Sequence

@@ -96,10 +96,11 @@ def draw_lives(
     that go together are kept more often.
     """
     n_drawn = n_drawn or max(n, _N_DRAWN)
-    alone = [
-        sample_lives(output, index, n_drawn, _build_rng(name, seed))
-        for index, name in zip(indices, entities, strict=True)
-    ]
+    seen: Counter[str] = Counter()
+    alone = []
+    for index, name in zip(indices, entities, strict=True):
+        alone.append(sample_lives(output, index, n_drawn, _build_rng(name, seen[name], seed)))
+        seen[name] += 1
     # (n drawn, entities, steps + 1)
     lives = np.stack(alone, axis=1)
     # As many of each as its weight asks for, but for rounding
@@ -125,10 +126,10 @@ def _climb(rows: Rows, lives: Sequence[Sequence[Row]], score: Callable[[Rows], f
     return rows
 
 
-def _build_rng(name: str, seed: int) -> np.random.Generator:
-    """Give draws of its own to each name, the same in every process."""
+def _build_rng(name: str, turn: int, seed: int) -> np.random.Generator:
+    """Give draws of its own to each name, and each time it comes, the same in every process."""
     number = zlib.crc32(name.encode(errors="surrogatepass"))
-    return np.random.default_rng((number, seed) if seed else number)
+    return np.random.default_rng((number, turn, seed))
 
 
 def _find_lives(drawn: Sequence[Row], places: Sequence[str]) -> list[Row]:

@@ -19,13 +19,6 @@ _ARRIVES = np.array([tag in (Tag.C, Tag.M) for tag in TAGS])
 _STAYS = np.array([tag == Tag.E for tag in TAGS])
 
 
-def sample_rows(
-    output: Output, index: int, name: str, names: tuple[str, ...], n: int, rng: np.random.Generator
-) -> list[Row]:
-    """Draw rows of one entity; `names` are the candidates', `?` first."""
-    return build_rows(sample_lives(output, index, n, rng), name, names)
-
-
 def build_rows(lives: Ints, name: str, names: tuple[str, ...]) -> list[Row]:
     """Build the rows of an entity from candidates (n, steps + 1)."""
     known = {

@@ -1,5 +1,6 @@
 """How well a grid would do at document level, if the truth were one of several grids."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from itertools import groupby
 
@@ -16,14 +17,12 @@ Floats = NDArray[np.float64]
 
 
 class Expectation:
-    """Scores grids of one process against grids that may be true, equally likely or by weight."""
+    """Scores grids of one process against grids that are equally likely to be true."""
 
-    def __init__(self, truths: Sequence[Grid], weights: Floats | None = None) -> None:
+    def __init__(self, truths: Sequence[Grid]) -> None:
         summaries = [summarize(grid) for grid in truths]
-        shares = np.full(len(truths), 1 / len(truths)) if weights is None else weights
         self._questions = [
-            _Question(name, [getattr(summary, name) for summary in summaries], shares)
-            for name in MATCHES
+            _Question(name, [getattr(summary, name) for summary in summaries]) for name in MATCHES
         ]
 
     def score(self, grid: Grid) -> PRF:
@@ -41,12 +40,10 @@ class _Question:
     one that may be true, and a list of answers adds up what is known of them.
     """
 
-    def __init__(self, name: str, truths: Sequence[Answers], shares: Floats) -> None:
+    def __init__(self, name: str, truths: Sequence[Answers]) -> None:
         self.name = name
-        counts: dict[Answers, float] = {}
-        for truth, share in zip(truths, shares.tolist(), strict=True):
-            counts[truth] = counts.get(truth, 0.0) + share
-        self._shares = np.array(list(counts.values()))
+        counts = Counter(truths)
+        self._shares = np.array(list(counts.values())) / len(truths)
         """(truths,): how probable each is."""
         self._sizes = np.array([len(truth) for truth in counts])
         by_step: dict[int, list[list[Hashable]]] = {}

@@ -90,7 +90,7 @@ class StepAttention(nn.Module):
         self.scale = width**-0.5
 
     def forward(self, entity: Tensor, hidden: Tensor, step_pieces: Tensor) -> Tensor:
-        """Give (batch, steps, width).
+        """Give (batch, steps, width); zero where a step has no pieces.
 
         Shapes: entity (batch, 1, width), hidden (batch, pieces, width), step_pieces (batch, steps,
         pieces).
@@ -99,7 +99,7 @@ class StepAttention(nn.Module):
         scores = self.scale * self.query(entity) @ hidden.transpose(1, 2)
         # (batch, steps, pieces)
         weights = torch.where(step_pieces, scores, torch.finfo(scores.dtype).min).softmax(-1)
-        return weights @ hidden
+        return (weights * step_pieces) @ hidden
 
 
 def join_mentions(reading: Reading) -> Tensor:

@@ -74,6 +74,14 @@ def read_ablation(path: Path) -> Ablation:
     except tomllib.TOMLDecodeError as error:
         raise FileError(path, f"not TOML: {error}.") from None
     rows, seeds = values.get("row"), values.get("seeds")
+    unknown = sorted(values.keys() - {"reproduces", "seeds", "row", "training"})
+    if unknown:
+        raise FileError(
+            path, f"{unknown[0]} is unknown. A table has reproduces, seeds, [training], [[row]]."
+        )
+    training = values.get("training", {})
+    if not isinstance(training, dict) or "seed" in training:
+        raise FileError(path, "[training] must be a table, without a seed: `seeds` names those.")
     if not isinstance(rows, list) or not rows:
         raise FileError(path, "no [[row]] here. `koala ablate` runs tables, `koala train` one run.")
     if not isinstance(seeds, list) or not seeds or not all(type(s) is int for s in seeds):
@@ -86,7 +94,7 @@ def read_ablation(path: Path) -> Ablation:
     except (KoalaError, TypeError) as error:
         raise FileError(path, str(error)) from None
     reproduces = str(values.get("reproduces", ""))
-    return Ablation(path, reproduces, tuple(seeds), built, values.get("training", {}))
+    return Ablation(path, reproduces, tuple(seeds), built, training)
 
 
 def find_corpus_name(ablation: Ablation) -> str:
@@ -104,9 +112,9 @@ def read_row(ablation: Ablation, row: AblationRow, seed: int | None = None) -> S
     values = {**asdict(settings.training), **ablation.training, **own}
     try:
         training = build_settings(TrainingSettings, _drop_none(values), "training.")
+        return replace(settings, training=training)
     except KoalaError as error:
         raise FileError(ablation.path, str(error)) from None
-    return replace(settings, training=training)
 
 
 def _drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,9 +223,15 @@ def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
             cells.append("" if paper is None else f"{paper:.1f}")
         lines.append(f"| {' | '.join(cells)} |")
     seeds = ", ".join(map(str, ablation.seeds))
+    is_last = all(read_row(ablation, row).training.selection == "last" for row in ablation.rows)
+    epoch = (
+        "The last epoch, which nobody chose."
+        if is_last
+        else "The epoch with the best F1 on dev, an upper figure; the F1 of the last epoch is none."
+    )
     about = (
-        f"Dev, mean ± standard deviation over the seeds {seeds}. The epoch with the best F1 on "
-        "dev, an upper figure; the F1 of the last epoch is none. The paper's columns are test."
+        f"Dev, mean ± standard deviation over the seeds {seeds}. {epoch} "
+        "The paper's columns are test."
     )
     return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
 

@@ -29,7 +29,7 @@ EXPECTED, EXPECTED_RECIPES = "expected.tsv", "expected.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """One run: how the best epoch does on dev."""
+    """One run: how the epoch that is kept does on dev."""
 
     seed: int
     epoch: int
@@ -43,7 +43,7 @@ class RunReport:
     peak_memory_mb: float
     signature: str
     last_f1: float | None = None
-    """Of the last epoch, which nobody chose; the others are the best of all on dev."""
+    """Of the last epoch, which nobody chose."""
     temperatures: list[float] | None = None
     """Of tags and places, found on dev."""
     expected: dict[str, float] | None = None
@@ -53,7 +53,7 @@ class RunReport:
 
 
 def write_report(training: Training, labels: dict[str, ProcessLabels] | None) -> RunReport:
-    """Predict dev with the best epoch, score it, and write all of it beside the weights."""
+    """Predict dev with the epoch that is kept, score it, and write all of it beside the weights."""
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
     scored = list(score_items(training.scorer, data.dev))

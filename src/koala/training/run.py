@@ -137,7 +137,7 @@ def _essence(settings: Settings) -> Settings:
     batch passes, which gives the same gradient, and its description.
     """
     training = replace(settings.training, patience=1, part=0)
-    if training.schedule == "constant":
-        # Where rates fall until the last epoch, more epochs would be another run.
+    if training.schedule == "constant" and training.selection != "last":
+        # Where rates fall until the last epoch, or it is the one kept, more would be another run.
         training = replace(training, epochs=1)
     return replace(settings, reproduces="", training=training)

@@ -1,17 +1,19 @@
-"""Cross-validation of a table's rows: each procedure is scored by a network that never saw it.
+"""Cross-validation of a table's rows: each procedure is scored by a network not trained on it.
 
 Train and dev are parted anew; every part is dev once. Dev alone has 43 procedures of ProPara, too
 few to choose by; all of both have 434.
 """
 
 import json
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from koala.corpora import Corpus
 from koala.corpora.corpus import build_fold
 from koala.corpora.formats import read_any_grids
+from koala.errors import KoalaError
 from koala.evaluation import (
     Comparison,
     DocumentScores,
@@ -24,7 +26,6 @@ from koala.files import write_text
 from koala.grid import Grid
 from koala.training.ablation import (
     Ablation,
-    AblationRow,
     RowResult,
     format_spread,
     read_row,
@@ -46,6 +47,8 @@ class ValidatedRow:
     """Of grids as they are decoded."""
     expected: Scores | None
     """Of the grids with the best expected score, where a row can choose by it."""
+    comparison: Comparison | None = None
+    """With the first row, where the procedures are enough; Recipes' changes have none."""
 
     @property
     def best(self) -> Scores:
@@ -64,21 +67,29 @@ def run_folds(
 ) -> list[ValidatedRow]:
     """Run what is not yet run, fold by fold, with the table's first seed."""
     seed = ablation.seeds[0]
-    settings = {row: read_row(ablation, row, seed) for row in ablation.rows}
-    runs: dict[AblationRow, list[Path]] = {row: [] for row in ablation.rows}
-    reports: dict[AblationRow, list[RunReport]] = {row: [] for row in ablation.rows}
-    for number in range(1, n_folds + 1):
-        fold = source.over(build_fold(source.corpus, number, n_folds))
-        for row in ablation.rows:
+    settings = [read_row(ablation, row, seed) for row in ablation.rows]
+    folds = [source.over(fold) for fold in _build_folds(source.corpus, n_folds)]
+    runs: list[list[Path]] = [[] for _ in ablation.rows]
+    reports: list[list[RunReport]] = [[] for _ in ablation.rows]
+    for number, fold in enumerate(folds, 1):
+        for row, own, paths, found in zip(ablation.rows, settings, runs, reports, strict=True):
             run = folder / f"{Path(row.settings).stem}-seed{seed}-fold{number}of{n_folds}"
             tell(f"{row.name}, fold {number} of {n_folds}: {run}")
-            report = run_or_read(settings[row], fold, run, tell=tell, show_batches=show_batches)
-            runs[row].append(run)
-            reports[row].append(report)
-    return [
-        _validate(RowResult(row, tuple(reports[row])), runs[row], source.corpus)
-        for row in ablation.rows
-    ]
+            paths.append(run)
+            found.append(run_or_read(own, fold, run, tell=tell, show_batches=show_batches))
+    first, *others = (
+        _validate(RowResult(row, tuple(found)), paths, source.corpus)
+        for row, found, paths in zip(ablation.rows, reports, runs, strict=True)
+    )
+    return [first, *(replace(row, comparison=_compare(row.best, first.best)) for row in others)]
+
+
+def _build_folds(corpus: Corpus, n_folds: int) -> list[Corpus]:
+    folds = [build_fold(corpus, number, n_folds) for number in range(1, n_folds + 1)]
+    if not all(fold.splits["train"] and fold.splits["dev"] for fold in folds):
+        n = len(corpus.take("train")) + len(corpus.take("dev"))
+        raise KoalaError(f"{n_folds} folds are too many for {n} procedures: one would be empty.")
+    return folds
 
 
 def _validate(result: RowResult, runs: Sequence[Path], corpus: Corpus) -> ValidatedRow:
@@ -100,14 +111,6 @@ def _read_all(paths: Sequence[Path]) -> dict[str, Grid]:
     return {id: grid for path in paths for id, grid in read_any_grids(path).items()}
 
 
-def compare_rows(rows: Sequence[ValidatedRow]) -> list[Comparison | None]:
-    """Compare every row with the first, where the procedures are enough.
-
-    Recipes' changes have no paired bootstrap.
-    """
-    return [None, *(_compare(row.best, rows[0].best) for row in rows[1:])]
-
-
 def _compare(one: Scores, other: Scores) -> Comparison | None:
     if isinstance(one, RecipesScores) or isinstance(other, RecipesScores):
         return None
@@ -119,21 +122,28 @@ def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow]) -> str:
     head = ["model", "F1, decoded", "P", "R", "F1, expected", "against the first row, 95 %"]
     head += ["F1 of folds", "surprise: tags", "places"]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
-    for row, comparison in zip(rows, compare_rows(rows), strict=True):
+    for row in rows:
         overall = row.best.overall
         cells = [row.result.row.name, f"{100 * row.decoded.overall.f1:.1f}"]
         cells += [f"{100 * value:.1f}" for value in (overall.precision, overall.recall, overall.f1)]
-        cells.append(_format_comparison(comparison))
+        cells.append(_format_comparison(row.comparison))
         key = ("document", "overall", "f1") if row.expected is None else ("expected", "f1")
         cells.append(format_spread(100, *row.result.mean(*key)))
         cells += [f"{value:.3f}" for value in _average_surprise(row.result.reports)]
         lines.append(f"| {' | '.join(cells)} |")
     n_folds = len(rows[0].result.reports)
+    is_last = all(read_row(ablation, row).training.selection == "last" for row in ablation.rows)
+    epoch = (
+        "the last epoch, which nobody chose."
+        if is_last
+        else "the epoch was chosen on what is scored, so these are upper figures."
+    )
     about = (
         f"All procedures of train and dev, each scored by that network of {n_folds} folds that has "
-        "not learned from it. Decoded: the most probable lives; P, R, F1 and the difference are of "
-        "grids with the best expected score. Surprise is the mean −log p of what is true, under "
-        f"temperatures found on the fold. Seed {ablation.seeds[0]}."
+        f"not learned from it; {epoch} Decoded: as the row's settings say; P, R, F1 and the "
+        "difference are of grids with the best expected score, where a row can choose by it. "
+        "Surprise is the mean −log p of what is true, under temperatures found on the fold. "
+        f"Seed {ablation.seeds[0]}."
     )
     return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
 
@@ -146,18 +156,18 @@ def _format_comparison(comparison: Comparison | None) -> str:
 
 
 def _average_surprise(reports: Sequence[RunReport]) -> list[float]:
-    known = [report.surprise for report in reports if report.surprise is not None]
+    known = [report.surprise or (math.nan, math.nan) for report in reports]
     return [sum(column) / len(column) for column in zip(*known, strict=True)]
 
 
 def list_folds(rows: Sequence[ValidatedRow]) -> list[dict[str, object]]:
     """Give all numbers, as JSON has them."""
     found = []
-    for row, comparison in zip(rows, compare_rows(rows), strict=True):
+    for row in rows:
         values = asdict(row.result) | {
             "decoded": row.decoded.overall.to_dict(),
             "expected": row.expected.overall.to_dict() if row.expected else None,
-            "compare": comparison.to_dict() if comparison else None,
+            "compare": row.comparison.to_dict() if row.comparison else None,
             "signature": row.best.signature,
         }
         found.append(values)
