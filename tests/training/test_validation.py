@@ -131,6 +131,7 @@ def test_rows_are_compared_with_the_first(validated, folder):
     values = json.loads((folder / "runs" / "table-2-folds.json").read_text())
     assert values == json.loads(json.dumps(list_folds(rows)))
     assert values[0]["compare"] is None
+    assert "the last epoch, which nobody chose" in table
     compared = values[1]["compare"]
     gain = rows[1].expected.overall.f1 - rows[0].expected.overall.f1
     assert compared["f1_difference"] == pytest.approx(gain)

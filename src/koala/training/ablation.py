@@ -50,6 +50,11 @@ class RowResult:
     row: AblationRow
     reports: tuple[RunReport, ...] = field(default=())
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the last epoch was kept in all runs, chosen by nobody."""
+        return all(report.selection == "last" for report in self.reports)
+
     def mean(self, *keys: str) -> tuple[float, float]:
         """Give mean and standard deviation over the seeds of a number of the report."""
         values = [_dig(report, keys) for report in self.reports]
@@ -74,6 +79,10 @@ def read_ablation(path: Path) -> Ablation:
     except tomllib.TOMLDecodeError as error:
         raise FileError(path, f"not TOML: {error}.") from None
     rows, seeds = values.get("row"), values.get("seeds")
+    if not isinstance(rows, list) or not rows:
+        raise FileError(path, "no [[row]] here. `koala ablate` runs tables, `koala train` one run.")
+    if not isinstance(seeds, list) or not seeds or not all(type(s) is int for s in seeds):
+        raise FileError(path, f"seeds is {seeds!r}; a list of numbers was expected.")
     unknown = sorted(values.keys() - {"reproduces", "seeds", "row", "training"})
     if unknown:
         raise FileError(
@@ -82,10 +91,6 @@ def read_ablation(path: Path) -> Ablation:
     training = values.get("training", {})
     if not isinstance(training, dict) or "seed" in training:
         raise FileError(path, "[training] must be a table, without a seed: `seeds` names those.")
-    if not isinstance(rows, list) or not rows:
-        raise FileError(path, "no [[row]] here. `koala ablate` runs tables, `koala train` one run.")
-    if not isinstance(seeds, list) or not seeds or not all(type(s) is int for s in seeds):
-        raise FileError(path, f"seeds is {seeds!r}; a list of numbers was expected.")
     try:
         built = tuple(
             build_settings(AblationRow, row, f"row {number}: ")
@@ -223,10 +228,9 @@ def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
             cells.append("" if paper is None else f"{paper:.1f}")
         lines.append(f"| {' | '.join(cells)} |")
     seeds = ", ".join(map(str, ablation.seeds))
-    is_last = all(read_row(ablation, row).training.selection == "last" for row in ablation.rows)
     epoch = (
         "The last epoch, which nobody chose."
-        if is_last
+        if all(result.is_last for result in results)
         else "The epoch with the best F1 on dev, an upper figure; the F1 of the last epoch is none."
     )
     about = (

@@ -50,6 +50,8 @@ class RunReport:
     """Precision, recall and F1 of the grids with the best expected score, under temperatures."""
     surprise: list[float] | None = None
     """Mean −log p of gold tags and places, under temperatures."""
+    selection: str | None = None
+    """Whose F1 chose the epoch; "last": nobody's."""
 
 
 def write_report(training: Training, labels: dict[str, ProcessLabels] | None) -> RunReport:
@@ -86,6 +88,7 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
         temperatures=[*temperatures],
         expected=expected,
         surprise=[*measure_surprise(scored, temperatures)],
+        selection=settings.training.selection,
     )
     _write_grids(grids, training.folder / (RECIPES if is_recipes else PREDICTIONS))
     draw_curve([asdict(line) for line in epochs], training.folder / CURVE)

@@ -132,10 +132,9 @@ def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow]) -> str:
         cells += [f"{value:.3f}" for value in _average_surprise(row.result.reports)]
         lines.append(f"| {' | '.join(cells)} |")
     n_folds = len(rows[0].result.reports)
-    is_last = all(read_row(ablation, row).training.selection == "last" for row in ablation.rows)
     epoch = (
         "the last epoch, which nobody chose."
-        if is_last
+        if all(row.result.is_last for row in rows)
         else "the epoch was chosen on what is scored, so these are upper figures."
     )
     about = (
