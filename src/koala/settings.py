@@ -186,6 +186,12 @@ class TrainingSettings:
     """Adam in one pass over all numbers: quicker, and equal but for the last digits."""
     adds_gold_places: bool = True
     """Gold places that are no candidates become candidates in training (published code)."""
+    start: str = ""
+    """Folder of another run: training begins with those of its weights that fit (intermediate
+    training), and with CRF scores of its own."""
+    n_dropouts: int = 1
+    """Every batch passes the decoders so often, each time with another dropout of the same reading
+    of the text; losses are averaged (multi-sample dropout)."""
     extra: str = ""
     """Grids of other texts to learn from as well, which another tracker has made: JSON lines."""
     extra_share: float = 1.0
@@ -206,7 +212,7 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_least(self, "training.", epochs=1, batch=1, patience=1)
+        check_least(self, "training.", epochs=1, batch=1, patience=1, n_dropouts=1)
         check_least(self, "training.", part=0, n_copies=0, seed=0, extra_share=0)
         check_least(self, "training.", learning_rate=0, head_learning_rate=0, clip=0)
         check_shares(self, "training.", "layer_decay", "renamed", "dropped")

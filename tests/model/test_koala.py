@@ -370,6 +370,26 @@ def test_a_marked_entity_changes_what_is_read(settings, items):
     assert not np.allclose(output.tags[0], output.tags[1], atol=1e-4)
 
 
+@pytest.mark.parametrize("entity", ["none", "marked"])
+def test_samples_are_dropouts_of_one_reading(settings, items, entity):
+    encoder = replace(settings.encoder, dropout=0.5, entity=entity)
+    model = build_model(replace(settings, encoder=encoder))
+    batch = build_batcher(settings).build(items)
+    n_readings = 0
+
+    def count(*_):
+        nonlocal n_readings
+        n_readings += 1
+
+    model.text_encoder.register_forward_hook(count)
+    model.train()
+    one, other = (output.tags for output in model.sample(batch, 2))
+    assert n_readings == 1
+    assert not torch.equal(one, other)
+    model.eval()
+    assert torch.equal(*(output.tags for output in model.sample(batch, 2)))
+
+
 @pytest.mark.parametrize("stop", [0, 1, 2])
 def test_layers_in_two_parts_are_the_whole_transformer(settings, items, stop):
     model = build_model(settings).eval()

@@ -52,7 +52,8 @@ def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"averaging": 0.9, "schedule": "linear", "layer_decay": 0.8}]
+    "changes",
+    [{}, {"averaging": 0.9, "schedule": "linear", "layer_decay": 0.8}, {"n_dropouts": 2}],
 )
 def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path, changes):
     settings = replace(
@@ -79,6 +80,28 @@ def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path
         assert all(torch.equal(one[name], other[name]) for name in one)
     logs = [(tmp_path / name / "log.jsonl").read_text().count("\n") for name in ("whole", "parts")]
     assert logs == [4, 4]
+
+
+def test_training_begins_with_what_fits_of_another_run(base, data, tmp_path):
+    Training(with_training(base, epochs=1), data, tmp_path / "first").run()
+    left = load_file(tmp_path / "first" / BEST)
+    changed = replace(
+        with_training(base, start=str(tmp_path / "first"), seed=7),
+        decoder=replace(base.decoder, places="scorer", crf_start="counts"),
+    )
+    begun = Training(changed, data, tmp_path / "second").model.state_dict()
+    same = {
+        name
+        for name, value in begun.items()
+        if f"model.{name}" in left and torch.equal(value, left[f"model.{name}"])
+    }
+    assert {"states.output.weight", "text_encoder.lstm.lstm.weight_ih_l0"} <= same
+    assert not {"crf.transitions", "locations.output.weight"} & same
+
+
+def test_a_start_without_weights_that_fit_is_refused(base, data, tmp_path):
+    with pytest.raises(FileError, match="no such checkpoint"):
+        Training(with_training(base, start=str(tmp_path / "none")), data, tmp_path / "run")
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_does_not(base, data, tmp_path):

@@ -88,9 +88,8 @@ class TextEncoder(_Encoder):
     """[CLS] X_1 … X_T [SEP] → a vector for every word piece, each procedure once."""
 
     def forward(self, pieces: Tensor, mask: Tensor) -> Tensor:
-        """Encode (procedures, pieces) to (procedures, pieces, width)."""
-        states: Tensor = self.dropout(self.read(pieces, mask))
-        return states
+        """Encode (procedures, pieces) to (procedures, pieces, width), before dropout."""
+        return self.read(pieces, mask)
 
 
 class EntityEncoder(_Encoder):
@@ -137,7 +136,7 @@ class EntityEncoder(_Encoder):
             self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
 
     def forward(self, pieces: Tensor, mask: Tensor, owner: Tensor, mentions: Tensor) -> Tensor:
-        """Encode (procedures, pieces) to (batch, pieces, width).
+        """Encode (procedures, pieces) to (batch, pieces, width), before dropout.
 
         Shapes: owner (batch,) the procedure of each entity, mentions (batch, pieces).
         """
@@ -146,8 +145,7 @@ class EntityEncoder(_Encoder):
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
         hidden = self.run_layers(hidden, own_mask, start=self.n_shared)[:, -1]
-        states: Tensor = self.dropout(self.read_tokens(hidden, own_mask))
-        return states
+        return self.read_tokens(hidden, own_mask)
 
     def _read_shared(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Give (procedures, pieces, hidden) of the lower layers, or all of them mixed."""

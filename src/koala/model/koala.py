@@ -23,7 +23,7 @@ from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
 from koala.model.pooling import look_up
 from koala.model.precision import Precision
-from koala.model.reading import Reading, StepAttention, join_mentions, join_steps, read_text
+from koala.model.reading import StepAttention, join_mentions, join_steps, read_text
 from koala.model.state_tracker import StateTracker
 from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
 
@@ -131,12 +131,32 @@ class KoalaModel(nn.Module):
         """Score tags and places of every entity of a batch."""
         return self.score(_to_tensors(batch, self.crf.starts.device))
 
+    def sample(self, batch: Batch, n: int) -> list[TensorOutput]:
+        """Score a batch several times, each time with another dropout of the same reading."""
+        return self._score(_to_tensors(batch, self.crf.starts.device), n)
+
     def score(self, arrays: dict[str, Tensor]) -> TensorOutput:
         """Score a batch that is in tensors already."""
-        reading = self._read(arrays)
+        return self._score(arrays, 1)[0]
+
+    def _score(self, arrays: dict[str, Tensor], n: int) -> list[TensorOutput]:
+        hidden = self._encode_text(arrays)
+        dropped = [self.text_encoder.dropout(hidden) for _ in range(n)]
+        triples = self._encode_triples(arrays)
+        return [self._decode(arrays, each, triples) for each in dropped]
+
+    def _decode(self, arrays: dict[str, Tensor], hidden: Tensor, triples: Tensor) -> TensorOutput:
+        reading = read_text(
+            arrays,
+            hidden,
+            is_own=isinstance(self.text_encoder, EntityEncoder),
+            has_steps=self.reads_steps,
+            has_names=self.reads_names,
+            attention=self.step_attention,
+        )
         owner = arrays["procedure"]
         step_mask, candidate_mask = arrays["step_mask"][owner], arrays["candidate_mask"][owner]
-        knowledge = (step_mask.sum(1), self._encode_triples(arrays), arrays["triple_mask"])
+        knowledge = (step_mask.sum(1), triples, arrays["triple_mask"])
         # (batch, steps, input_width)
         inputs = join_steps(reading) if self.reads_steps else join_mentions(reading)
         if self.mixer is not None:
@@ -173,23 +193,16 @@ class KoalaModel(nn.Module):
         if self.triple_encoder is not None:
             self.triple_encoder.frozen = None
 
-    def _read(self, arrays: dict[str, Tensor]) -> Reading:
+    def _encode_text(self, arrays: dict[str, Tensor]) -> Tensor:
         """Encode each procedure once for all its entities, or its upper layers for each."""
         pieces, mask = arrays["pieces"], arrays["pieces_mask"]
-        is_own = isinstance(self.text_encoder, EntityEncoder)
-        if is_own:
+        hidden: Tensor
+        if isinstance(self.text_encoder, EntityEncoder):
             mentions = arrays["entity_pieces"].any(1)
             hidden = self.text_encoder(pieces, mask, arrays["procedure"], mentions)
         else:
             hidden = self.text_encoder(pieces, mask)
-        return read_text(
-            arrays,
-            hidden,
-            is_own=is_own,
-            has_steps=self.reads_steps,
-            has_names=self.reads_names,
-            attention=self.step_attention,
-        )
+        return hidden
 
     def predict(self, batch: Batch) -> Output:
         """Score a batch without dropout and gradients, in plain arrays."""

@@ -82,6 +82,21 @@ def load_checkpoint(
     return progress
 
 
+def load_fitting(run: Path, model: nn.Module) -> None:
+    """Load what of another run's weights has the same name and shape; the CRF is of its corpus."""
+    path = run / BEST
+    read_settings_of(path)
+    own = model.state_dict()
+    fitting = {
+        name: value
+        for name, value in _take(_read_tensors(path), "model.").items()
+        if not name.startswith("crf.") and name in own and own[name].shape == value.shape
+    }
+    if not fitting:
+        raise FileError(path, "no weights in it fit the model of these settings.")
+    model.load_state_dict(fitting, strict=False)
+
+
 def _read_tensors(path: Path) -> dict[str, Tensor]:
     with _open(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

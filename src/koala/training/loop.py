@@ -25,9 +25,22 @@ from koala.processes import Processes, trim_memory
 from koala.settings import SHARED, Settings
 from koala.training.averaging import WeightAverage
 from koala.training.calibration import find_temperatures, measure_surprise
-from koala.training.checkpoint import BEST, LAST, Progress, load_checkpoint, save_checkpoint
+from koala.training.checkpoint import (
+    BEST,
+    LAST,
+    Progress,
+    load_checkpoint,
+    load_fitting,
+    save_checkpoint,
+)
 from koala.training.data import TrainingData
-from koala.training.loss import Losses, compute_losses, count_targets, weigh_losses
+from koala.training.loss import (
+    Losses,
+    average_losses,
+    compute_losses,
+    count_targets,
+    weigh_losses,
+)
 from koala.training.optimizer import build_optimizer, set_rates
 
 LOG = "log.jsonl"
@@ -79,6 +92,8 @@ class Training:
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.training.seed)
         self.model = build_model(settings).to(self.processes.device)
+        if settings.training.start:
+            load_fitting(Path(settings.training.start), self.model)
         if settings.decoder.crf_start == "counts":
             self.model.crf.start_from(item.tags for item in data.train)
         self.optimizer = build_optimizer(self.model, settings)
@@ -210,8 +225,11 @@ class Training:
 
     def _compute_losses(self, share: Sequence[Item], items: Sequence[Item]) -> Losses:
         settings = self.settings.loss
-        output = self.model(self.batcher.build(share))
-        losses = compute_losses(output, build_gold(share), self.model.crf, settings)
+        outputs = self.model.sample(self.batcher.build(share), self.settings.training.n_dropouts)
+        gold = build_gold(share)
+        losses = average_losses(
+            [compute_losses(output, gold, self.model.crf, settings) for output in outputs]
+        )
         if len(share) == len(items):
             return losses
         counts = (count_targets(share, settings), count_targets(items, settings))

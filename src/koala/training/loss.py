@@ -1,7 +1,7 @@
 """The three losses and their weighted sum (equations 4, 8, 16 and 17)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -44,6 +44,18 @@ def compute_losses(output: TensorOutput, gold: Gold, crf: CRF, settings: LossSet
 def _add_up(state: Tensor, location: Tensor, attention: Tensor, settings: LossSettings) -> Losses:
     total = state + settings.location * location + settings.attention * attention
     return Losses(state, location, attention, total)
+
+
+def average_losses(losses: Sequence[Losses]) -> Losses:
+    """Average what several passes of one batch have lost."""
+    if len(losses) == 1:
+        return losses[0]
+    return Losses(
+        *(
+            torch.stack([getattr(each, field.name) for each in losses]).mean()
+            for field in fields(Losses)
+        )
+    )
 
 
 def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSettings) -> Losses:

@@ -114,17 +114,22 @@ def check_folder(
 
 
 def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
-    """Give digests of train and dev, and of the weights that language-model stages have left."""
+    """Give digests of train and dev, and of all else that a run begins with: weights that other
+    stages and runs have left, and further grids.
+    """
     digests = {
         split: _digest(repr(corpus.splits.get(split, ())).encode()) for split in ("train", "dev")
     }
-    knowledge = settings.knowledge
-    stages = {"text": settings.encoder.weights}
-    stages["triples"] = knowledge.weights if knowledge.is_used else None
+    knowledge, training = settings.knowledge, settings.training
+    files = {"text": settings.encoder.weights and Path(settings.encoder.weights, WEIGHTS)}
+    if knowledge.is_used:
+        files["triples"] = knowledge.weights and Path(knowledge.weights, WEIGHTS)
+    files["start"] = training.start and Path(training.start, BEST)
+    files["extra"] = training.extra and Path(training.extra)
     return digests | {
-        name: _digest(Path(folder, WEIGHTS).read_bytes())
-        for name, folder in stages.items()
-        if folder and Path(folder, WEIGHTS).is_file()
+        name: _digest(Path(file).read_bytes())
+        for name, file in files.items()
+        if file and Path(file).is_file()
     }
 
 
