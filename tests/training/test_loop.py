@@ -190,13 +190,13 @@ def test_a_batch_in_parts_gives_the_same_weights(base, data, tmp_path):
         for module in training.model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
-        forward = training.model.forward
+        sample = training.model.sample
 
-        def count(batch, name=name, forward=forward):
+        def count(batch, n, name=name, sample=sample):
             sizes[name].add(len(batch.procedure))
-            return forward(batch)
+            return sample(batch, n)
 
-        training.model.forward = count
+        training.model.sample = count
         training.run()
         weights.append(load_file(tmp_path / name / LAST))
     assert min(sizes["parts"]) < min(sizes["whole"]) == 6
