@@ -2,9 +2,10 @@
 
     KOALA_DATA=… python benchmarks/decoding.py RUN [RUN …]
 
-Each run is the folder of a ProPara training. Its network scores dev once; what it said is decoded
-in every way, by the expected score under temperatures that are found on dev. Writes a Markdown
-table: document P, R, F1, the grids that differ from legal ones, and seconds of decoding.
+Each run is the folder of a training, on ProPara or on Recipes with tags of changes; all on the same
+one. Its network scores dev once; what it said is decoded in every way, by the expected score under
+temperatures that are found on dev. Writes a Markdown table: P, R, F1 of documents or of changes of
+place, the grids that differ from legal ones, and seconds of decoding.
 """
 
 import argparse
@@ -21,14 +22,18 @@ from koala.training.checkpoint import open_checkpoint
 from koala.training.loop import build_batcher
 from koala.training.run import DataSource
 
-WAYS = ("legal", "repair", "joint", "expected")
+WAYS = {
+    "propara": ("legal", "repair", "joint", "expected"),
+    "recipes": ("legal", "places", "joint"),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     runs = parser.parse_args().runs
-    source = DataSource(read_corpus(Path(os.environ["KOALA_DATA"], "propara")))
+    corpus = open_checkpoint(runs[0])[1].corpus
+    source = DataSource(read_corpus(Path(os.environ["KOALA_DATA"], corpus)))
     print("| run | decoding | P | R | F1 | grids other than legal | seconds | signature |")
     print("|---|---|---:|---:|---:|---:|---:|---|")
     for run in runs:
@@ -37,13 +42,13 @@ def main() -> None:
         scored = list(score_items(Reader(model.predict, build_batcher(settings)), data.dev))
         temperatures = find_temperatures(scored)
         legal = None
-        for way in WAYS:
+        for way in WAYS[corpus]:
             decoder = replace(settings.decoder, decoding=way)
             start = time.perf_counter()
             grids = decode_grids(data.dev, scored, settings=decoder, temperatures=temperatures)
             seconds = time.perf_counter() - start
             legal = legal or grids
-            scores = score_corpus("propara", grids, data.dev_gold)
+            scores = score_corpus(corpus, grids, data.dev_gold)
             overall = scores.overall
             figures = (overall.precision, overall.recall, overall.f1)
             n_other = sum(

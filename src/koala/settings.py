@@ -138,10 +138,11 @@ class DecoderSettings:
     """Transition scores before training: nothing, or what is counted in the training split."""
     has_legal_crf: bool = False
     """Illegal transitions are impossible in training, too; the paper learns all of them."""
-    decoding: Literal["legal", "repair", "joint", "together", "expected"] = "legal"
-    """Viterbi over legal sequences; or over all, and rules that repair what is illegal; or states
-    and places together over the whole procedure; or all entities together, one place a step; or
-    the legal grid with the best expected score."""
+    decoding: Literal["legal", "repair", "places", "joint", "together", "expected"] = "legal"
+    """Viterbi over legal sequences; or over all, and rules that repair what is illegal; or only
+    absent or present by the states, and at every step the best place (the paper's two states of
+    Recipes); or states and places together over the whole procedure; or all entities together, one
+    place a step; or the legal grid with the best expected score."""
     place_weight: float = 1.0
     """Of the places' log probabilities beside the tags' scores, in joint decoding."""
 

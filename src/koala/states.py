@@ -106,6 +106,11 @@ def action_of(before: str, after: str) -> Action:
     return Action.DESTROY if after == ABSENT else Action.MOVE
 
 
+def find_presence(tags: Sequence[Tag]) -> tuple[bool, ...]:
+    """Tell whether an entity is there: before step 1, and after each step."""
+    return tags[0] in _EXISTS_BEFORE, *(tag in _EXISTS_AFTER for tag in tags)
+
+
 def tags_from_locations(locations: Sequence[str]) -> tuple[Tag, ...]:
     """Read the tags off a location row."""
     actions = [action_of(*pair) for pair in itertools.pairwise(locations)]

@@ -10,6 +10,7 @@ from koala.decoding import Output, average_outputs, decode_row, find_probabiliti
 from koala.decoding.joint import decode_life
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals, repair_tags
 from koala.states import (
+    ABSENT,
     FIRST_TAGS,
     LAST_TAGS,
     TRANSITIONS,
@@ -59,6 +60,18 @@ def test_the_best_legal_sequence_is_found(seed, n_steps):
     output = build_output(seed, n_steps)
     scores = enumerate_scores(output, n_steps, only_legal=True)
     assert decode_tags(output, 1) == max(scores, key=scores.get)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_places_are_read_at_every_step_where_the_entity_is_there(seed):
+    output = build_output(seed, 4)
+    names = ("?", "a", "b")
+    legal = decode_row(output, 1, "it", names)
+    row = decode_row(output, 1, "it", names, decoding="places")
+    best = output.places[1, :5, :3].argmax(-1)
+    for position, place in enumerate(row.locations):
+        is_absent = legal.locations[position] == ABSENT
+        assert place == (ABSENT if is_absent else names[best[position]])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,7 +12,7 @@ from koala.decoding.output import Output, average_outputs, log_softmax
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.decoding.together import decode_together, find_locations
 from koala.grid import Row
-from koala.states import ABSENT, UNKNOWN, Tag
+from koala.states import ABSENT, UNKNOWN, Tag, find_presence
 
 __all__ = [
     "Decoding",
@@ -25,9 +25,10 @@ __all__ = [
     "find_probabilities",
 ]
 
-Decoding = Literal["legal", "repair", "joint", "together", "expected"]
-"""Viterbi over legal sequences alone; over all and then repaired by rules; with the places; or all
-ingredients of a recipe together. Where the expected score decides, `koala.consensus` goes on from
+Decoding = Literal["legal", "repair", "places", "joint", "together", "expected"]
+"""Viterbi over legal sequences alone; over all and then repaired by rules; over legal ones that say
+only whether an entity is there, the places then where it is; with the places; or all ingredients of
+a recipe together. Where the expected score decides, `koala.consensus` goes on from
 legal rows."""
 
 
@@ -75,15 +76,20 @@ def decode_row(
     """Decode one entity into a consistent row; `names` are the candidates', `?` first.
 
     As in the paper, a place is read only where the entity begins or moves; a move to where it
-    already is, is none. Joint decoding reads the places of all positions.
+    already is, is none. Joint decoding reads the places of all positions; so does `places`, where
+    tags say no more than absent or present, as in the paper of Recipes.
     """
     if decoding == "joint":
         life = decode_life(output, index, weight=place_weight)
         found = [names[number] if number >= 0 else UNKNOWN for number in life.places]
         return Row.from_tags(name, life.tags, found)
     tags = decode_tags(output, index, is_repaired=decoding == "repair")
-    best = output.place_scores(index).argmax(-1)
-    return Row.from_tags(name, tags, [names[number] for number in best])
+    best = [names[number] for number in output.place_scores(index).argmax(-1)]
+    if decoding == "places":
+        is_there = find_presence(tags)
+        places = zip(best, is_there, strict=True)
+        return Row.from_locations(name, [place if there else ABSENT for place, there in places])
+    return Row.from_tags(name, tags, best)
 
 
 def find_confidences(
