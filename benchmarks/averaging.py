@@ -42,6 +42,8 @@ def main() -> None:
     for number in range(1, N_FOLDS + 1):
         runs = [arguments.folder / f"{row}-seed0-fold{number}of{N_FOLDS}" for row in arguments.rows]
         opened = [open_checkpoint(run) for run in runs]
+        if len({(own.corpus, own.text, own.decoder.tags) for _, own in opened}) > 1:
+            parser.error("these networks read texts differently; they cannot be averaged.")
         known = next((own for _, own in opened if own.knowledge.is_used), opened[0][1])
         data = DataSource(build_fold(corpus, number, N_FOLDS)).get(known)
         readers = [Reader(model.predict, build_batcher(own)) for model, own in opened]

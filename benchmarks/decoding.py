@@ -3,9 +3,9 @@
     KOALA_DATA=… python benchmarks/decoding.py RUN [RUN …]
 
 Each run is the folder of a training, on ProPara or on Recipes with tags of changes; all on the same
-one. Its network scores dev once; what it said is decoded in every way, by the expected score under
-temperatures that are found on dev. Writes a Markdown table: P, R, F1 of documents or of changes of
-place, the grids that differ from legal ones, and seconds of decoding.
+one. Its network scores dev once; what it said is decoded in several ways, by the expected score
+under temperatures that are found on dev. Writes a Markdown table: P, R, F1 of documents or of
+changes of place, the grids that differ from legal ones, and seconds of decoding.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from koala.corpora import read_corpus
 from koala.evaluation import score_corpus
 from koala.prediction import Reader, decode_grids, score_items
 from koala.training.calibration import find_temperatures
-from koala.training.checkpoint import open_checkpoint
+from koala.training.checkpoint import BEST, open_checkpoint, read_settings_of
 from koala.training.loop import build_batcher
 from koala.training.run import DataSource
 
@@ -32,7 +32,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     runs = parser.parse_args().runs
-    corpus = open_checkpoint(runs[0])[1].corpus
+    corpora = {read_settings_of(run / BEST)[0].corpus for run in runs}
+    if len(corpora) > 1:
+        parser.error("runs on ProPara and on Recipes: give one kind at a time.")
+    corpus = corpora.pop()
     source = DataSource(read_corpus(Path(os.environ["KOALA_DATA"], corpus)))
     print("| run | decoding | P | R | F1 | grids other than legal | seconds | signature |")
     print("|---|---|---:|---:|---:|---:|---:|---|")

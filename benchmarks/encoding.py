@@ -53,7 +53,8 @@ def repeat_triples(batch):
 def encode(model, batch):
     """The encoding part of a step: both encoders, without the decoders."""
     tensors = {name: torch.from_numpy(getattr(batch, name)) for name in batch.__slots__}
-    text = model.text_encoder(tensors["pieces"], tensors["pieces_mask"])
+    encoder = model.text_encoder
+    text = encoder.dropout(encoder(tensors["pieces"], tensors["pieces_mask"]))
     triples = model.triple_encoder(
         tensors["triple_pieces"], tensors["triple_input_mask"], tensors["triple_pieces_mask"]
     )

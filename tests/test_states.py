@@ -17,6 +17,7 @@ from koala.states import (
     Tag,
     actions_from_tags,
     find_illegal,
+    find_presence,
     is_legal,
     locations_from_tags,
     tags_from_actions,
@@ -132,3 +133,10 @@ def test_an_entity_that_exists_needs_a_place():
 def test_impossible_actions_are_refused(actions, exists):
     with pytest.raises(KoalaError, match="of an entity that"):
         tags_from_actions(actions, exists=exists)
+
+
+def test_presence_is_of_before_and_of_every_step():
+    assert find_presence(()) == (False,)
+    tags = (Tag.O_C, Tag.C, Tag.M, Tag.D, Tag.O_D, Tag.C)
+    assert find_presence(tags) == (False, False, True, True, False, False, True)
+    assert find_presence((Tag.D, Tag.O_D)) == (True, False, False)

@@ -146,6 +146,17 @@ class DecoderSettings:
     place_weight: float = 1.0
     """Of the places' log probabilities beside the tags' scores, in joint decoding."""
 
+    def __post_init__(self) -> None:
+        if not self.can_decode(self.decoding):
+            raise KoalaError(
+                f'decoder.decoding = "{self.decoding}" does not go with decoder.tags = '
+                f'"{self.tags}".'
+            )
+
+    def can_decode(self, decoding: str) -> bool:
+        """Tell whether tags of this meaning can be decoded so; all can by the expected score."""
+        return decoding == "expected" or (decoding == "together") == (self.tags == "uses")
+
 
 @dataclass(frozen=True, slots=True)
 class LossSettings:
@@ -189,7 +200,7 @@ class TrainingSettings:
     """Gold places that are no candidates become candidates in training (published code)."""
     start: str = ""
     """Folder of another run: training begins with those of its weights that fit (intermediate
-    training), and with CRF scores of its own."""
+    training), whatever `knowledge.gate_start` says, and with CRF scores of its own."""
     n_dropouts: int = 1
     """Every batch passes the decoders so often, each time with another dropout of the same reading
     of the text; losses are averaged (multi-sample dropout)."""
@@ -245,6 +256,11 @@ class Settings:
         return self.corpus == "recipes"
 
     def __post_init__(self) -> None:
+        if self.training.start and (self.encoder.weights or self.knowledge.weights):
+            raise KoalaError(
+                "training.start brings the weights of the encoders, too: leave out encoder.weights "
+                "and knowledge.weights."
+            )
         if self.training.selection == "expected" and not self.has_expected:
             raise KoalaError(
                 'training.selection = "expected" needs decoder.tags = "uses" where corpus = '
@@ -255,6 +271,7 @@ class Settings:
         """Leave out where the weights to begin with lie: a trained network has its own."""
         return replace(
             self,
+            training=replace(self.training, start=""),
             encoder=replace(self.encoder, weights=None),
             knowledge=replace(self.knowledge, weights=None),
         )

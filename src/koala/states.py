@@ -108,7 +108,7 @@ def action_of(before: str, after: str) -> Action:
 
 def find_presence(tags: Sequence[Tag]) -> tuple[bool, ...]:
     """Tell whether an entity is there: before step 1, and after each step."""
-    return tags[0] in _EXISTS_BEFORE, *(tag in _EXISTS_AFTER for tag in tags)
+    return bool(tags) and tags[0] in _EXISTS_BEFORE, *(tag in _EXISTS_AFTER for tag in tags)
 
 
 def tags_from_locations(locations: Sequence[str]) -> tuple[Tag, ...]:
@@ -179,12 +179,14 @@ def locations_from_tags(tags: Sequence[Tag], places: Sequence[str]) -> tuple[str
     if illegal is not None:
         before = tags[illegal - 1].value if illegal else "the start"
         raise KoalaError(f"Step {illegal + 1}: {tags[illegal].value} cannot follow {before}.")
-    row = [_place(places, 0) if tags and tags[0] in _EXISTS_BEFORE else ABSENT]
-    for step, tag in enumerate(tags, 1):
-        if tag in (Tag.C, Tag.M):
-            row.append(_place(places, step))
+    row: list[str] = []
+    for position, is_there in enumerate(find_presence(tags)):
+        if not is_there:
+            row.append(ABSENT)
+        elif position == 0 or tags[position - 1] in (Tag.C, Tag.M):
+            row.append(_place(places, position))
         else:
-            row.append(row[-1] if tag in _EXISTS_AFTER else ABSENT)
+            row.append(row[-1])
     return tuple(row)
 
 

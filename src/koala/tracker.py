@@ -73,11 +73,8 @@ class Tracker:
         own = self.settings.decoder
         if decoding == own.decoding:
             return self
-        if decoding == "expected":
-            fits = self.settings.has_expected
-        else:
-            fits = (decoding == "together") == (own.tags == "uses")
-        if not fits:
+        is_possible = self.settings.has_expected if decoding == "expected" else True
+        if not (is_possible and own.can_decode(decoding)):
             raise KoalaError(
                 f"{self.card.name} was not made for {decoding} decoding. Leave it out: its own "
                 f"is {own.decoding}."

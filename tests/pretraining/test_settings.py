@@ -7,7 +7,7 @@ import pytest
 from koala.errors import KoalaError
 from koala.pretraining.settings import PretrainingSettings, read_pretraining_settings
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("pretrain-*.toml"))
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("pretrain-*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import pytest
 
@@ -9,11 +9,20 @@ from safetensors.torch import load_file  # noqa: E402
 from koala.document import Procedure, Span, Step, annotate, build_entity  # noqa: E402
 from koala.errors import FileError  # noqa: E402
 from koala.grid import Grid, Row  # noqa: E402
+from koala.model.koala import build_model  # noqa: E402
 from koala.prediction import predict_grids  # noqa: E402
 from koala.settings import Settings  # noqa: E402
-from koala.training.checkpoint import BEST, LAST, load_checkpoint, read_settings_of  # noqa: E402
+from koala.training.checkpoint import (  # noqa: E402
+    BEST,
+    LAST,
+    Progress,
+    load_checkpoint,
+    read_settings_of,
+    save_checkpoint,
+)
 from koala.training.data import add_gold_candidates, build_training_data  # noqa: E402
 from koala.training.loop import Training  # noqa: E402
+from koala.training.loss import Losses, average_losses  # noqa: E402
 from koala.training.optimizer import set_rates  # noqa: E402
 
 from .. import tiny  # noqa: E402
@@ -87,7 +96,7 @@ def test_training_begins_with_what_fits_of_another_run(base, data, tmp_path):
     left = load_file(tmp_path / "first" / BEST)
     changed = replace(
         with_training(base, start=str(tmp_path / "first"), seed=7),
-        decoder=replace(base.decoder, places="scorer", crf_start="counts"),
+        decoder=replace(base.decoder, places="scorer"),
     )
     begun = Training(changed, data, tmp_path / "second").model.state_dict()
     same = {
@@ -96,12 +105,30 @@ def test_training_begins_with_what_fits_of_another_run(base, data, tmp_path):
         if f"model.{name}" in left and torch.equal(value, left[f"model.{name}"])
     }
     assert {"states.output.weight", "text_encoder.lstm.lstm.weight_ih_l0"} <= same
-    assert not {"crf.transitions", "locations.output.weight"} & same
+    assert "locations.output.weight" not in same
+    assert not begun["crf.transitions"].any()
+    assert left["model.crf.transitions"].any()
 
 
-def test_a_start_without_weights_that_fit_is_refused(base, data, tmp_path):
+def test_a_start_that_does_not_fit_is_refused(base, data, tmp_path):
     with pytest.raises(FileError, match="no such checkpoint"):
         Training(with_training(base, start=str(tmp_path / "none")), data, tmp_path / "run")
+    uses = replace(base, decoder=replace(base.decoder, tags="uses", decoding="together"))
+    save_checkpoint(tmp_path / BEST, build_model(uses), uses, Progress())
+    with pytest.raises(FileError, match=r"decoder\.tags is 'uses' there"):
+        Training(with_training(base, start=str(tmp_path)), data, tmp_path / "run")
+
+
+def test_losses_of_several_dropouts_are_averaged(base, data, tmp_path):
+    pair = [Losses(*torch.tensor(values)) for values in ([1.0, 2, 3, 4], [3.0, 4, 5, 8])]
+    assert astuple(average_losses(pair)) == (2.0, 3.0, 4.0, 6.0)
+    found = []
+    for n in (1, 3):
+        settings = with_training(base, n_dropouts=n)
+        training = Training(settings, data, tmp_path)
+        training.model.eval()
+        found.append(training._compute_losses(data.train, data.train).total.item())
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_does_not(base, data, tmp_path):

@@ -1,3 +1,4 @@
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 
+from koala.corpora.jsonl import write_examples  # noqa: E402
 from koala.corpora.leaderboard import read_grids  # noqa: E402
 from koala.encoders.weights import CHECKPOINTS, WEIGHTS  # noqa: E402
 from koala.errors import FileError, KoalaError  # noqa: E402
@@ -22,7 +24,7 @@ from koala.training.ablation import (  # noqa: E402
 )
 from koala.training.loop import LOG, Training, read_log  # noqa: E402
 from koala.training.report import CURVE, PREDICTIONS, REPORT, read_report  # noqa: E402
-from koala.training.run import DataSource, train  # noqa: E402
+from koala.training.run import ORIGIN, DataSource, train  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -130,6 +132,23 @@ def test_a_run_remembers_the_weights_it_began_with(settings, source, tmp_path):
         train(begun, source, tmp_path / "run", resume=True)
 
 
+def test_a_run_remembers_the_grids_it_learned_from(settings, source, tmp_path):
+    grids = tmp_path / "grids.jsonl"
+    grids.write_text(write_examples(source.corpus.splits["train"]))
+    begun = replace(settings, training=replace(settings.training, extra=str(grids)))
+    train(begun, source, tmp_path / "run")
+    origin = tmp_path / "run" / ORIGIN
+    remembered = json.loads(origin.read_text())
+    assert remembered.keys() == {"train", "dev", "extra"}
+    # A run of before, which did not remember its grids, goes on.
+    origin.write_text(json.dumps({n: d for n, d in remembered.items() if n != "extra"}))
+    train(begun, source, tmp_path / "run", resume=True)
+    origin.write_text(json.dumps(remembered))
+    grids.write_text(grids.read_text().splitlines()[0] + "\n")
+    with pytest.raises(FileError, match="other data or weights"):
+        train(begun, source, tmp_path / "run", resume=True)
+
+
 def test_weights_of_an_unfinished_stage_are_refused(settings, source, tmp_path):
     stage = tmp_path / "stage"
     shutil.copytree(settings.encoder.name, stage)
@@ -232,7 +251,7 @@ def test_a_bad_table_is_refused(text, message, tmp_path):
         read_ablation(tmp_path / "t.toml")
 
 
-CONFIGS = sorted(Path(__file__).parents[2].joinpath("configs").glob("*.toml"))
+CONFIGS = sorted(Path(__file__).parents[2].joinpath("configs").rglob("*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 class DecodingName(StrEnum):
-    """How scores become grids; a model of recipes knows the first two."""
+    """How scores become grids; koala-recipes knows the first two."""
 
     OWN = "own"
     EXPECTED = "expected"
     LEGAL = "legal"
+    PLACES = "places"
     JOINT = "joint"
 
 

@@ -77,7 +77,7 @@ def decode_row(
 
     As in the paper, a place is read only where the entity begins or moves; a move to where it
     already is, is none. Joint decoding reads the places of all positions; so does `places`, where
-    tags say no more than absent or present, as in the paper of Recipes.
+    tags say no more than absent or present, the paper's two states of Recipes.
     """
     if decoding == "joint":
         life = decode_life(output, index, weight=place_weight)

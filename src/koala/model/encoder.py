@@ -25,6 +25,8 @@ Layers = Literal["last", "mixture"]
 class _Encoder(nn.Module):
     """A transformer with a trained BiLSTM and dropout behind it, as in the published model.
 
+    Of texts the model drops out itself, as often as it wants; triples drop out here.
+
     Each distinct row of pieces passes what is frozen of the transformer once in a run.
     """
 

@@ -23,7 +23,7 @@ from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
 from koala.model.pooling import look_up
 from koala.model.precision import Precision
-from koala.model.reading import StepAttention, join_mentions, join_steps, read_text
+from koala.model.reading import Reading, StepAttention, join_mentions, join_steps, read_text
 from koala.model.state_tracker import StateTracker
 from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
 
@@ -141,19 +141,11 @@ class KoalaModel(nn.Module):
 
     def _score(self, arrays: dict[str, Tensor], n: int) -> list[TensorOutput]:
         hidden = self._encode_text(arrays)
-        dropped = [self.text_encoder.dropout(hidden) for _ in range(n)]
+        readings = [self._read(arrays, self.text_encoder.dropout(hidden)) for _ in range(n)]
         triples = self._encode_triples(arrays)
-        return [self._decode(arrays, each, triples) for each in dropped]
+        return [self._decode(arrays, reading, triples) for reading in readings]
 
-    def _decode(self, arrays: dict[str, Tensor], hidden: Tensor, triples: Tensor) -> TensorOutput:
-        reading = read_text(
-            arrays,
-            hidden,
-            is_own=isinstance(self.text_encoder, EntityEncoder),
-            has_steps=self.reads_steps,
-            has_names=self.reads_names,
-            attention=self.step_attention,
-        )
+    def _decode(self, arrays: dict[str, Tensor], reading: Reading, triples: Tensor) -> TensorOutput:
         owner = arrays["procedure"]
         step_mask, candidate_mask = arrays["step_mask"][owner], arrays["candidate_mask"][owner]
         knowledge = (step_mask.sum(1), triples, arrays["triple_mask"])
@@ -203,6 +195,16 @@ class KoalaModel(nn.Module):
         else:
             hidden = self.text_encoder(pieces, mask)
         return hidden
+
+    def _read(self, arrays: dict[str, Tensor], hidden: Tensor) -> Reading:
+        return read_text(
+            arrays,
+            hidden,
+            is_own=isinstance(self.text_encoder, EntityEncoder),
+            has_steps=self.reads_steps,
+            has_names=self.reads_names,
+            attention=self.step_attention,
+        )
 
     def predict(self, batch: Batch) -> Output:
         """Score a batch without dropout and gradients, in plain arrays."""

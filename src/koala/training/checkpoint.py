@@ -82,19 +82,28 @@ def load_checkpoint(
     return progress
 
 
-def load_fitting(run: Path, model: nn.Module) -> None:
-    """Load what of another run's weights has the same name and shape; the CRF is of its corpus."""
+def load_fitting(run: Path, model: nn.Module, settings: Settings) -> list[str]:
+    """Load what of another run's weights has the same name and shape, and name it.
+
+    The CRF is of its corpus and stays out. The run must read the same encoder, and mean the same by
+    its tags.
+    """
     path = run / BEST
-    read_settings_of(path)
+    other, _ = read_settings_of(path)
+    for name, theirs, ours in (
+        ("encoder.name", other.encoder.name, settings.encoder.name),
+        ("decoder.tags", other.decoder.tags, settings.decoder.tags),
+    ):
+        if theirs != ours:
+            raise FileError(path, f"{name} is {theirs!r} there and {ours!r} here: nothing fits.")
     own = model.state_dict()
     fitting = {
         name: value
         for name, value in _take(_read_tensors(path), "model.").items()
         if not name.startswith("crf.") and name in own and own[name].shape == value.shape
     }
-    if not fitting:
-        raise FileError(path, "no weights in it fit the model of these settings.")
     model.load_state_dict(fitting, strict=False)
+    return sorted(fitting)
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:

@@ -93,7 +93,7 @@ class Training:
         torch.manual_seed(settings.training.seed)
         self.model = build_model(settings).to(self.processes.device)
         if settings.training.start:
-            load_fitting(Path(settings.training.start), self.model)
+            load_fitting(Path(settings.training.start), self.model, settings)
         if settings.decoder.crf_start == "counts":
             self.model.crf.start_from(item.tags for item in data.train)
         self.optimizer = build_optimizer(self.model, settings)

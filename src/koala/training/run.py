@@ -19,7 +19,7 @@ from koala.training.loop import ShowBatches, Tell, Training
 from koala.training.report import RunReport, write_report
 
 SETTINGS, ORIGIN = "settings.toml", "origin.json"
-"""Of a run: its settings, and digests of the data and of the weights it began with."""
+"""Of a run: its settings, and digests of the data, weights and further grids it began with."""
 
 
 class DataSource:
@@ -109,28 +109,31 @@ def check_folder(
     origin = folder / ORIGIN
     if corpus is None or not origin.is_file():
         return
-    if parse_json(read_text(origin)) != sign_origin(settings, corpus):
+    known, signed = parse_json(read_text(origin)), sign_origin(settings, corpus)
+    # Runs of before may not have remembered everything.
+    if any(signed.get(name) != digest for name, digest in known.items()):
         raise FileError(origin, "a run that began with other data or weights. Use another folder.")
 
 
 def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
-    """Give digests of train and dev, and of all else that a run begins with: weights that other
-    stages and runs have left, and further grids.
+    """Give digests of train and dev, of weights that stages and runs have left to begin with, and
+    of further grids.
     """
     digests = {
         split: _digest(repr(corpus.splits.get(split, ())).encode()) for split in ("train", "dev")
     }
     knowledge, training = settings.knowledge, settings.training
-    files = {"text": settings.encoder.weights and Path(settings.encoder.weights, WEIGHTS)}
-    if knowledge.is_used:
-        files["triples"] = knowledge.weights and Path(knowledge.weights, WEIGHTS)
-    files["start"] = training.start and Path(training.start, BEST)
-    files["extra"] = training.extra and Path(training.extra)
-    return digests | {
-        name: _digest(Path(file).read_bytes())
-        for name, file in files.items()
-        if file and Path(file).is_file()
-    }
+    files: dict[str, Path] = {}
+    if settings.encoder.weights:
+        files["text"] = Path(settings.encoder.weights, WEIGHTS)
+    if knowledge.is_used and knowledge.weights:
+        files["triples"] = Path(knowledge.weights, WEIGHTS)
+    if training.start:
+        files["start"] = Path(training.start, BEST)
+    if training.extra:
+        files["extra"] = Path(training.extra)
+    found = {name: path for name, path in files.items() if path.is_file()}
+    return digests | {name: _digest(path.read_bytes()) for name, path in found.items()}
 
 
 def _digest(content: bytes) -> str:
