@@ -73,8 +73,8 @@ class Tracker:
         own = self.settings.decoder
         if decoding == own.decoding:
             return self
-        is_possible = self.settings.has_expected if decoding == "expected" else True
-        if not (is_possible and own.can_decode(decoding)):
+        has_score = decoding != "expected" or self.settings.has_expected
+        if not (has_score and own.can_decode(decoding)):
             raise KoalaError(
                 f"{self.card.name} was not made for {decoding} decoding. Leave it out: its own "
                 f"is {own.decoding}."

@@ -62,7 +62,8 @@ def predict_cli(
         typer.Option(
             help="own: what the model was made for, as `koala track`; expected: the grids with "
             "the best expected score; legal: the most probable lives; joint: those with their "
-            "places. Default: expected for a template or recipes, else own."
+            "places; places: lives that say only whether an entity is there, and the best place of "
+            "each step. Default: expected for a template or recipes, else own."
         ),
     ] = None,
     draws: Annotated[

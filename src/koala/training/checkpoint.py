@@ -82,8 +82,8 @@ def load_checkpoint(
     return progress
 
 
-def load_fitting(run: Path, model: nn.Module, settings: Settings) -> list[str]:
-    """Load what of another run's weights has the same name and shape, and name it.
+def load_fitting(run: Path, model: nn.Module, settings: Settings) -> None:
+    """Load what of another run's weights has the same name and shape.
 
     The CRF is of its corpus and stays out. The run must read the same encoder, and mean the same by
     its tags.
@@ -103,7 +103,6 @@ def load_fitting(run: Path, model: nn.Module, settings: Settings) -> list[str]:
         if not name.startswith("crf.") and name in own and own[name].shape == value.shape
     }
     model.load_state_dict(fitting, strict=False)
-    return sorted(fitting)
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:

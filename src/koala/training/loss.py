@@ -48,8 +48,6 @@ def _add_up(state: Tensor, location: Tensor, attention: Tensor, settings: LossSe
 
 def average_losses(losses: Sequence[Losses]) -> Losses:
     """Average what several passes of one batch have lost."""
-    if len(losses) == 1:
-        return losses[0]
     return Losses(
         *(
             torch.stack([getattr(each, field.name) for each in losses]).mean()
