@@ -43,7 +43,8 @@ def track_cli(
         DecodingName,
         typer.Option(
             help="own: what the model was made for; expected: the grid with the best expected "
-            "score, a bit slower; legal: the most probable lives; joint: those with their places."
+            "score, a bit slower; legal: the most probable lives; joint: those with their places; "
+            "places: whether an entity is there, and the best place of each step."
         ),
     ] = DecodingName.OWN,
     knowledge: Annotated[
