@@ -14,12 +14,14 @@ of which half counts, as always when grids are chosen.
 import argparse
 import os
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
+from koala import hints
 from koala.consensus.coherence import WEIGHTS, describe
 from koala.consensus.document import choose_lives
 from koala.corpora import read_corpus
@@ -27,8 +29,9 @@ from koala.corpora.corpus import build_fold
 from koala.decoding import Output, decode_rows
 from koala.decoding.sampling import sample_lives
 from koala.decoding.together import NOWHERE, SOMEWHERE
-from koala.evaluation import compare_documents, score
+from koala.evaluation import DocumentScores, compare_documents, score
 from koala.grid import Grid
+from koala.items import Item
 from koala.prediction import Reader, name_places, score_items
 from koala.states import ABSENT, UNKNOWN
 from koala.training.checkpoint import open_checkpoint
@@ -47,8 +50,12 @@ class Read:
     gold: Grid
     output: Output
     indices: tuple[int, ...]
-    names: tuple[str, ...]
+    items: tuple[Item, ...]
     is_train: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return name_places(self.items[0])
 
     @property
     def part(self) -> int:
@@ -71,9 +78,19 @@ def read_runs(runs: list[Path]) -> list[Read]:
                 raise ValueError("entities are not in their order")
             id_ = items[0].procedure.id
             cooled = outputs[0].cool(*temperatures)
-            gold = data.dev_gold[id_]
-            found.append(Read(gold, cooled, indices, name_places(items[0]), id_ in train))
+            found.append(Read(data.dev_gold[id_], cooled, indices, items, id_ in train))
     return found
+
+
+def hint(
+    read: Read, weights: Mapping[str, float] = hints.WEIGHTS, network: float = hints.NETWORK
+) -> Read:
+    """Correct places by the words around them, as is done before grids are drawn."""
+    procedure, entities = read.items[0].procedure, [item.entity for item in read.items]
+    output = hints.add_hints(
+        read.output, procedure, entities, read.indices, weights=weights, network=network
+    )
+    return replace(read, output=output)
 
 
 def number_places(grid: Grid) -> np.ndarray:
@@ -114,7 +131,7 @@ def measure_gain(theta: np.ndarray, own: np.ndarray, features: np.ndarray) -> fl
     return float(own @ theta - np.logaddexp.reduce(features @ theta) + np.log(len(features)))
 
 
-def decode(read: Read, weights: dict[str, float]) -> Grid:
+def decode(read: Read, weights: Mapping[str, float] = WEIGHTS) -> Grid:
     names = [row.name for row in read.gold.rows]
     likeliest = decode_rows(read.output, read.indices, names, read.names, decoding="legal")
     rows = choose_lives(read.output, read.indices, likeliest, read.names, weights=weights)
@@ -124,7 +141,7 @@ def decode(read: Read, weights: dict[str, float]) -> Grid:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
-    reads = read_runs(parser.parse_args().runs)
+    reads = [hint(read) for read in read_runs(parser.parse_args().runs)]
     true = np.concatenate([describe(number_places(read.gold)) for read in reads])
     drawn = [draw(read) for read in reads]
     is_train = np.array([read.is_train for read in reads])
@@ -151,8 +168,12 @@ def main() -> None:
         "lives alone": [decode(read, NONE) for read in reads],
         "lives that go together": [decode(read, others[read.part]) for read in reads],
     }
+    print_scores({way: score(grids, gold) for way, grids in ways.items()})
+
+
+def print_scores(scores: dict[str, DocumentScores]) -> None:
+    """Print the scores of two ways, and how the second differs from the first."""
     print("| | P | R | F1 | signature |\n|---|---:|---:|---:|---|")
-    scores = {way: score(grids, gold) for way, grids in ways.items()}
     for way, found in scores.items():
         overall = found.overall
         figures = (overall.precision, overall.recall, overall.f1)

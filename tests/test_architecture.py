@@ -33,11 +33,12 @@ ROOMS = {
     "decoding": {"errors", "states", "grid"},
     "windows": {"errors", "document", "items", "decoding"},
     "explanation": {"grid", "states"},
+    "hints": {"text", "document", "decoding"},
     # What a grid would score: the one thing behind grids that comes before them.
     "consensus": {"decoding", "evaluation", "grid", "states"},
     "prediction": CORE
-    | {"batch", "consensus", "decoding", "explanation", "items", "knowledge", "settings"}
-    | {"windows"},
+    | {"batch", "consensus", "decoding", "explanation", "hints", "items", "knowledge"}
+    | {"settings", "windows"},
     "participants": CORE | {"encoders"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE

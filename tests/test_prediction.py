@@ -4,7 +4,14 @@ from koala.consensus import draw_lives
 from koala.decoding import Output
 from koala.document import Procedure, annotate
 from koala.items import build_items
-from koala.prediction import draw_grids, name_places, predict_probabilities, split_items
+from koala.prediction import (
+    draw_grids,
+    name_places,
+    predict_explanations,
+    predict_probabilities,
+    split_items,
+)
+from koala.settings import DecoderSettings
 from koala.states import Tag
 
 
@@ -56,3 +63,28 @@ def test_grids_of_every_procedure_are_drawn():
     assert [grid.steps for grid in grids.values()][-1] in (tuple(t.split("\n")) for t in texts)
     again = {grid.id: grid for grid in draw_grids(score, items, 3, seed=1)}
     assert again != grids
+
+
+def score_itself(items):
+    """Say that everything exists, and is inside itself rather than anywhere else."""
+    output = score(items)
+    output.tags[:, :, list(Tag).index(Tag.E)] = 5.0
+    for row, item in enumerate(items):
+        output.places[row, :, name_places(item).index("water")] = 1.0
+    return output
+
+
+def test_by_the_expected_score_nothing_is_inside_itself():
+    texts = ["The water in the pot boils.\nThe steam rises."]
+    procedures = annotate([Procedure.from_text(text, ["water"]) for text in texts])
+    items = build_items(procedures, [((),)])
+    places, probabilities = {}, {}
+    for decoding in ("legal", "expected"):
+        settings = DecoderSettings(decoding=decoding)
+        (found,) = predict_explanations(score_itself, items, settings=settings)
+        places[decoding] = set(found.grid.rows[0].locations)
+        probabilities[decoding] = found.reasons[0][0].places
+    assert places["legal"] == {"water"}
+    assert "water" not in places["expected"]
+    # The reasons say what the grid was chosen by.
+    assert probabilities["expected"].get("water", 0.0) < 0.1 < probabilities["legal"]["water"]

@@ -17,6 +17,7 @@ from koala.decoding import (
 from koala.document import Procedure, annotate
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
+from koala.hints import add_hints
 from koala.items import Item, group_items, split_items
 from koala.knowledge.retrieval import Triples, retrieve_triples
 from koala.settings import DecoderSettings, KnowledgeSettings, TextSettings
@@ -145,16 +146,17 @@ def decode_grids(
     for _, group in groupby(scored, key=lambda one: id(one[0].procedure)):
         own_items, outputs, indices = zip(*group, strict=True)
         output, names = outputs[0], name_places(own_items[0])
+        cooled = _cool(output, own_items, indices, settings, temperatures)
+        is_chosen = settings.decoding == "expected"
         decoded = decode_rows(
-            output,
+            cooled if is_chosen else output,
             indices,
             [_name_of(item) for item in own_items],
             names,
             decoding=_start_of(settings),
             place_weight=settings.place_weight,
         )
-        cooled = output if temperatures is None else output.cool(*temperatures)
-        if settings.decoding == "expected":
+        if is_chosen:
             decoded = choose_rows(cooled, indices, decoded, names)
         if temperatures is not None:
             decoded = [
@@ -172,6 +174,22 @@ def decode_grids(
         own = tuple(rows[id(procedure), index] for index in range(len(procedure.entities)))
         grids.append(Grid(procedure.id, texts, own))
     return grids
+
+
+def _cool(
+    output: Output,
+    items: Sequence[Item],
+    indices: Sequence[int],
+    settings: DecoderSettings,
+    temperatures: Temperatures | None,
+) -> Output:
+    """Make the probabilities of the entities of a procedure honest: by temperatures, and before
+    grids are chosen by the expected score, by what the words around places say.
+    """
+    cooled = output if temperatures is None else output.cool(*temperatures)
+    if settings.decoding != "expected" or settings.tags == "uses":
+        return cooled
+    return add_hints(cooled, items[0].procedure, [item.entity for item in items], indices)
 
 
 def draw_grids(
@@ -224,7 +242,9 @@ def predict_explanations(
         items, scored, settings=settings, temperatures=temperatures, progress=progress
     )
     reasons = {
-        (id(item.procedure), item.entity): find_reasons(item, output.cool(*temperatures), index)
+        (id(item.procedure), item.entity): find_reasons(
+            item, _cool(output, [item], [index], settings, temperatures), index
+        )
         for item, output, index in scored
     }
     procedures = {id(item.procedure): item.procedure for item in items}.values()
