@@ -10,7 +10,10 @@ temperatures that are found for the average. All temperatures are found on the f
 
 import argparse
 import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +22,9 @@ from koala.corpora import read_corpus
 from koala.corpora.corpus import build_fold
 from koala.evaluation import DocumentScores, compare_documents, score
 from koala.grid import Grid
-from koala.prediction import Ensemble, Reader, decode_grids, score_items
+from koala.items import Item
+from koala.prediction import Ensemble, Reader, Scored, Temperatures, decode_grids, score_items
+from koala.settings import DecoderSettings
 from koala.training.calibration import find_temperatures, measure_surprise
 from koala.training.checkpoint import open_checkpoint
 from koala.training.loop import build_batcher
@@ -55,11 +60,15 @@ def main() -> None:
         scored[MEAN] = scored[OWN] = list(score_items(Ensemble(tuple(readers)), data.dev))
         tags, places = np.mean(list(temperatures.values()), axis=0).tolist()
         temperatures |= {MEAN: (tags, places), OWN: find_temperatures(scored[OWN])}
-        decoder = replace(known.decoder, decoding="expected")
+        decode = partial(
+            decode_way, data.dev, replace(known.decoder, decoding="expected"), scored, temperatures
+        )
+        with ProcessPoolExecutor() as pool:
+            for way, found in zip(ways, pool.map(decode, ways), strict=True):
+                grids[way] += found
         for way in ways:
             own = temperatures[way]
             surprise[way].append(measure_surprise(scored[way], own))
-            grids[way] += decode_grids(data.dev, scored[way], settings=decoder, temperatures=own)
             print(f"fold {number}, {way}: temperatures {own[0]:.2f}, {own[1]:.2f}", flush=True)
         gold |= data.dev_gold
     scores = {way: score(found, gold) for way, found in grids.items()}
@@ -67,6 +76,16 @@ def main() -> None:
     print("|---|---:|---:|---:|---|---:|---:|---|")
     for way in ways:
         print(render_row(way, scores[way], scores[ways[0]], np.mean(surprise[way], axis=0)))
+
+
+def decode_way(
+    items: Sequence[Item],
+    settings: DecoderSettings,
+    scored: dict[str, list[Scored]],
+    temperatures: dict[str, Temperatures],
+    way: str,
+) -> list[Grid]:
+    return decode_grids(items, scored[way], settings=settings, temperatures=temperatures[way])
 
 
 def render_row(way: str, own: DocumentScores, first: DocumentScores, surprise: np.ndarray) -> str:

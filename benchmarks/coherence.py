@@ -2,9 +2,10 @@
 
     KOALA_DATA=… python benchmarks/coherence.py runs/folds/NAME-seed0-fold1of3 …fold2of3 …fold3of3
 
-The runs are those of `koala ablate --folds`: each has scored procedures that it had not learned
-from. Grids of these are drawn, and the weights are found under which the true ones of train are the
-most probable beside the drawn ones (maximum likelihood with a penalty on squares; Newton's method).
+The runs are those of `koala ablate --folds`, of one or several settings: each has scored procedures
+that it had not learned from. Grids of these are drawn, and the weights are found under which the
+true ones of train are the most probable beside the drawn ones (maximum likelihood with a penalty on
+squares; Newton's method).
 
 Writes the weights, and a table: how probable truth becomes, and the document score of grids by the
 expected score without weights, and with weights that were found on other procedures (five parts),
@@ -14,10 +15,12 @@ of which half counts, as always when grids are chosen.
 import argparse
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +32,7 @@ from koala.corpora.corpus import build_fold
 from koala.decoding import Output, decode_rows
 from koala.decoding.sampling import sample_lives
 from koala.decoding.together import NOWHERE, SOMEWHERE
-from koala.evaluation import DocumentScores, compare_documents, score
+from koala.evaluation import compare_documents, score
 from koala.grid import Grid
 from koala.items import Item
 from koala.prediction import Reader, name_places, score_items
@@ -47,6 +50,7 @@ NONE = dict.fromkeys(WEIGHTS, 0.0)
 class Read:
     """What a network that has not learned from it says of a procedure."""
 
+    network: str
     gold: Grid
     output: Output
     indices: tuple[int, ...]
@@ -78,7 +82,9 @@ def read_runs(runs: list[Path]) -> list[Read]:
                 raise ValueError("entities are not in their order")
             id_ = items[0].procedure.id
             cooled = outputs[0].cool(*temperatures)
-            found.append(Read(data.dev_gold[id_], cooled, indices, items, id_ in train))
+            name = run.name.split("-seed")[0]
+            gold = data.dev_gold[id_]
+            found.append(Read(name, gold, cooled, indices, items, id_ in train))
     return found
 
 
@@ -163,25 +169,32 @@ def main() -> None:
         for part, own, features in zip(parts, true, drawn, strict=True)
     ]
     print(f"\nTruth is more probable by {np.mean(gains):.2f} nats a procedure ({len(reads)}).\n")
-    gold = {read.gold.id: read.gold for read in reads}
-    ways = {
-        "lives alone": [decode(read, NONE) for read in reads],
-        "lives that go together": [decode(read, others[read.part]) for read in reads],
-    }
-    print_scores({way: score(grids, gold) for way, grids in ways.items()})
+    alone = [(read, NONE) for read in reads]
+    together = [(read, others[read.part]) for read in reads]
+    print_scores({"lives alone": alone, "lives that go together": together}, decode)
 
 
-def print_scores(scores: dict[str, DocumentScores]) -> None:
-    """Print the scores of two ways, and how the second differs from the first."""
-    print("| | P | R | F1 | signature |\n|---|---:|---:|---:|---|")
-    for way, found in scores.items():
-        overall = found.overall
-        figures = (overall.precision, overall.recall, overall.f1)
-        cells = " | ".join(f"{100 * figure:.1f}" for figure in figures)
-        print(f"| {way} | {cells} | `{found.signature}` |")
-    compared = compare_documents(*reversed(scores.values()))
-    interval = f"{100 * compared.low:+.1f} to {100 * compared.high:+.1f}"
-    print(f"\nDifference {100 * compared.f1_difference:+.1f} (95 %: {interval}).")
+def print_scores(
+    ways: Mapping[str, Sequence[tuple[Read, Any]]], decode: Callable[[Read, Any], Grid]
+) -> None:
+    """Print what two ways to decode score, for each network, and how the second differs."""
+    print("| | | P | R | F1 | difference, 95 % | predicted |\n|---|---|---:|---:|---:|---|---|")
+    with ProcessPoolExecutor() as pool:
+        for network in dict.fromkeys(read.network for read, _ in next(iter(ways.values()))):
+            first = None
+            for way, jobs in ways.items():
+                own = [job for job in jobs if job[0].network == network]
+                grids = pool.map(decode, *zip(*own, strict=True), chunksize=8)
+                found = score(list(grids), {read.gold.id: read.gold for read, _ in own})
+                overall = found.overall
+                figures = (overall.precision, overall.recall, overall.f1)
+                cells = [network, way, *(f"{100 * figure:.1f}" for figure in figures), ""]
+                if first is not None:
+                    compared = compare_documents(found, first)
+                    interval = f"{100 * compared.low:+.1f} to {100 * compared.high:+.1f}"
+                    cells[-1] = f"{100 * compared.f1_difference:+.1f} ({interval})"
+                first = first or found
+                print(f"| {' | '.join(cells)} | `{found.signature}` |", flush=True)
 
 
 if __name__ == "__main__":

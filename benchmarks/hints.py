@@ -2,16 +2,15 @@
 
     KOALA_DATA=… python benchmarks/hints.py runs/folds/NAME-seed0-fold1of3 …fold2of3 …fold3of3
 
-The runs are those of `koala ablate --folds`: each has scored procedures that it had not learned
-from. The weights are found under which the true places of train are the most probable (maximum
-likelihood with a penalty on squares; Newton's method).
+The runs are those of `koala ablate --folds`, of one or several settings: each has scored procedures
+that it had not learned from. The weights are found under which the true places of train are the
+most probable (maximum likelihood with a penalty on squares; Newton's method).
 
 Writes the weights, and a table: the surprise at gold places and the document score of grids by the
 expected score without hints, and with weights that were found on other procedures (five parts).
 """
 
 import argparse
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ from coherence import N_PARTS, Read, decode, find_weights, hint, print_scores, r
 
 from koala.batch import IGNORED, build_gold
 from koala.decoding.output import log_softmax
-from koala.evaluation import score
 from koala.grid import Grid
 from koala.hints import WEIGHTS, describe_places
 
@@ -50,7 +48,9 @@ def measure(theta: np.ndarray, cells: Cells) -> list[float]:
     return [-float(log_softmax(features @ theta)[place]) for features, place in cells]
 
 
-def decode_with(theta: np.ndarray, read: Read) -> Grid:
+def decode_with(read: Read, theta: np.ndarray | None) -> Grid:
+    if theta is None:
+        return decode(read)
     weights = dict(zip(WEIGHTS, theta[1:].tolist(), strict=True))
     return decode(hint(read, weights, float(theta[0])))
 
@@ -70,19 +70,14 @@ def main() -> None:
         print(f"| {name} | {weight:+.2f} |")
     parts = [find_where([read.part != part for read in reads]) for part in range(N_PARTS)]
     alone = np.eye(1 + len(WEIGHTS))[0]
-    pairs = list(zip(reads, cells, strict=True))
-    before = np.mean([value for _, own in pairs for value in measure(alone, own)])
-    after = np.mean([value for read, own in pairs for value in measure(parts[read.part], own)])
-    print(f"\nSurprise at gold places {before:.3f} without hints, {after:.3f} with.\n", flush=True)
-    gold = {read.gold.id: read.gold for read in reads}
-    with ProcessPoolExecutor() as pool:
-        ways = {
-            "without hints": pool.map(decode, reads, chunksize=8),
-            "with hints": pool.map(
-                decode_with, [parts[read.part] for read in reads], reads, chunksize=8
-            ),
-        }
-        print_scores({way: score(list(grids), gold) for way, grids in ways.items()})
+    for network in dict.fromkeys(read.network for read in reads):
+        own = [pair for pair in zip(reads, cells, strict=True) if pair[0].network == network]
+        before = np.mean([value for _, each in own for value in measure(alone, each)])
+        after = np.mean([value for read, each in own for value in measure(parts[read.part], each)])
+        print(f"\n{network}: surprise at gold places {before:.3f}, with hints {after:.3f}.\n")
+    without = [(read, None) for read in reads]
+    hinted = [(read, parts[read.part]) for read in reads]
+    print_scores({"without hints": without, "with hints": hinted}, decode_with)
 
 
 if __name__ == "__main__":

@@ -51,12 +51,19 @@ def count(rows: list[Row]) -> dict[str, int]:
         )
         goals = [row.locations[step + 1] for row in moved]
         counts["moved to where something else moves"] += len(goals) - len(set(goals))
+        for name, done in (
+            ("moved from where something else moves", moved),
+            ("destroyed where something else is destroyed", destroyed),
+        ):
+            left = [row.locations[step] for row in done if row.locations[step] != "?"]
+            counts[name] += len(left) - len(set(left))
         counts["created"] += len(created)
         counts["moved"] += len(moved)
         counts["destroyed"] += len(destroyed)
-        counts["come to an unknown place"] += sum(
-            row.locations[step + 1] == "?" for row in (*created, *moved)
-        )
+        for name, done in (("created at", created), ("moved to", moved)):
+            counts[f"{name} an unknown place"] += sum(
+                row.locations[step + 1] == "?" for row in done
+            )
         before = kinds
     counts["begin at an unknown place"] = sum(row.locations[0] == "?" for row in rows)
     return dict(counts)

@@ -24,20 +24,23 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 WEIGHTS: Mapping[str, float] = {
-    "steps that destroy and create": -0.1,
-    "steps that destroy only": -2.0,
-    "steps that create only": 0.01,
-    "steps that move several": -0.18,
-    "steps that destroy several": -0.85,
-    "steps that create several": -0.44,
-    "steps that do nothing": -0.6,
-    "created where something is destroyed": 1.46,
-    "moved to where something else moves": 1.52,
-    "steps that destroy only before one that creates only": 0.43,
-    "created": -0.8,
-    "moved": -0.27,
-    "destroyed": 0.52,
-    "come to an unknown place": -0.12,
+    "steps that destroy and create": 0.23,
+    "steps that destroy only": -1.7,
+    "steps that create only": -0.02,
+    "steps that move several": -0.33,
+    "steps that destroy several": -1.2,
+    "steps that create several": -0.39,
+    "steps that do nothing": -0.7,
+    "created where something is destroyed": 1.53,
+    "moved to where something else moves": 1.32,
+    "moved from where something else moves": 1.26,
+    "destroyed where something else is destroyed": 1.81,
+    "steps that destroy only before one that creates only": 0.44,
+    "created": -0.69,
+    "moved": -0.28,
+    "destroyed": 0.21,
+    "created at an unknown place": -0.64,
+    "moved to an unknown place": 0.0,
     "begin at an unknown place": -0.15,
 }
 """θ, by what it counts."""
@@ -77,11 +80,14 @@ def describe(lives: Ints) -> Floats:
         n_created + n_moved + n_destroyed == 0,
         _count_conversions(created, destroyed, before, after),
         _count_companions(moved, after),
+        _count_companions(moved & (before != SOMEWHERE), before),
+        _count_companions(destroyed & (before != SOMEWHERE), before),
         destroys_only[:, :-1] & creates_only[:, 1:],
         n_created,
         n_moved,
         n_destroyed,
-        ((created | moved) & (after == SOMEWHERE)).sum(1),
+        (created & (after == SOMEWHERE)).sum(1),
+        (moved & (after == SOMEWHERE)).sum(1),
         (lives[:, :, 0] == SOMEWHERE),
     ]
     return np.stack([feature.sum(1) for feature in features], axis=1).astype(np.float64)
@@ -98,13 +104,13 @@ def _count_conversions(
     return total
 
 
-def _count_companions(moved: NDArray[np.bool_], after: Ints) -> Ints:
-    """Count what moves to where an entity before it in the list moves, by step: (n, steps).
+def _count_companions(done: NDArray[np.bool_], places: Ints) -> Ints:
+    """Count what is done to an entity where it is done to one before it, by step: (n, steps).
 
-    As many as move, less the places they move to, whatever the order of entities.
+    As many as it is done to, less the places where it is, whatever the order of entities.
     """
-    total = np.zeros(moved[:, 0].shape, dtype=np.int64)
-    for entity in range(1, moved.shape[1]):
-        goes_there = moved[:, :entity] & (after[:, :entity] == after[:, entity : entity + 1])
-        total += moved[:, entity] & goes_there.any(1)
+    total = np.zeros(done[:, 0].shape, dtype=np.int64)
+    for entity in range(1, done.shape[1]):
+        is_there = done[:, :entity] & (places[:, :entity] == places[:, entity : entity + 1])
+        total += done[:, entity] & is_there.any(1)
     return total
