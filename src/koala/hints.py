@@ -105,19 +105,54 @@ def add_hints(
     The probabilities of `output` should be calibrated.
     """
     theta = np.array([weights[name] for name in WEIGHTS])
-    places = output.places.copy()
+    places, named = output.places.copy(), find_named(procedure)
     for entity, index in zip(entities, indices, strict=True):
-        features = describe_places(procedure, entity)
+        features = describe_places(procedure, entity, named)
         scores = network * log_softmax(output.place_scores(index)) + features @ theta
         places[index, : scores.shape[0], : scores.shape[1]] = scores
     return replace(output, places=places)
 
 
-def describe_places(procedure: Procedure, entity: int) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A mention of a place, what leads to it (to, in, from, … or nothing), and the mentions of all
+    places in the same step.
+    """
+
+    span: Span
+    way: str
+    beside: Sequence[Span]
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it is part of a longer one: lake, in "the salt lake"."""
+        own = self.span
+        return any(
+            each.start <= own.start and own.end <= each.end and each != own for each in self.beside
+        )
+
+
+def find_named(procedure: Procedure) -> list[list[Named]]:
+    """Find how the text names each candidate, in the order of the text."""
+    spans: list[list[Span]] = [[] for _ in procedure.steps]
+    for candidate in procedure.candidates:
+        for span in candidate.mentions:
+            spans[span.step].append(span)
+    return [
+        [
+            Named(span, _find_way(procedure.steps[span.step].words, span.start), spans[span.step])
+            for span in sorted(candidate.mentions, key=lambda span: (span.step, span.start))
+        ]
+        for candidate in procedure.candidates
+    ]
+
+
+def describe_places(
+    procedure: Procedure, entity: int, named: Sequence[Sequence[Named]] | None = None
+) -> Floats:
     """Describe every candidate at every position: (steps + 1, candidates, weights); `?` first."""
     own = procedure.entities[entity]
-    named = [_find_named(candidate, procedure) for candidate in procedure.candidates]
-    spans = [mention.span for mentions in named for mention in mentions]
+    named = find_named(procedure) if named is None else named
     others = {
         stem_content(alias)
         for number, other in enumerate(procedure.entities)
@@ -130,30 +165,15 @@ def describe_places(procedure: Procedure, entity: int) -> Floats:
         place = features[:, number + 1]
         for name, value in _describe_name(candidate, own, others):
             place[:, _INDEX[name]] = value
-        inside = [any(_is_inside(mention.span, other) for other in spans) for mention in mentions]
+        inside = [mention.is_inside for mention in mentions]
         place[:, _INDEX["inside longer places"]] = np.mean(inside) if inside else 0.0
         for position in range(len(place)):
             for name in _describe_position(position, mentions, own):
                 place[position, _INDEX[name]] = 1.0
         for mention in mentions:
-            for name in _describe_beside(mention.span, own, spans):
+            for name in _describe_beside(mention, own):
                 place[mention.span.step + 1, _INDEX[name]] = 1.0
     return features
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A mention of a place, and what leads to it: to, in, from, … or nothing."""
-
-    span: Span
-    way: str
-
-
-def _find_named(candidate: Candidate, procedure: Procedure) -> list[_Named]:
-    return [
-        _Named(span, _find_way(procedure.steps[span.step].words, span.start))
-        for span in sorted(candidate.mentions, key=lambda span: (span.step, span.start))
-    ]
 
 
 def _find_way(words: Sequence[Word], start: int) -> str:
@@ -163,7 +183,7 @@ def _find_way(words: Sequence[Word], start: int) -> str:
     return _WAY_OF.get(words[front].text.lower(), "") if front >= 0 else ""
 
 
-def _describe_unknown(unknown: Floats, named: Sequence[Sequence[_Named]]) -> None:
+def _describe_unknown(unknown: Floats, named: Sequence[Sequence[Named]]) -> None:
     unknown[:, _INDEX["unknown"]] = 1.0
     unknown[0, _INDEX["unknown before the first step"]] = 1.0
     for mention in (mention for mentions in named for mention in mentions):
@@ -189,7 +209,7 @@ def _describe_name(
         yield "its name with more in front", 1.0
 
 
-def _describe_position(position: int, mentions: Sequence[_Named], entity: Entity) -> Iterator[str]:
+def _describe_position(position: int, mentions: Sequence[Named], entity: Entity) -> Iterator[str]:
     """Describe a place after a step, or before the first, by where and how it is named."""
     step = position - 1
     own_steps = {span.step for span in entity.mentions}
@@ -221,20 +241,14 @@ def _describe_position(position: int, mentions: Sequence[_Named], entity: Entity
     yield from (way for way in ways if way in WEIGHTS)
 
 
-def _describe_beside(place: Span, entity: Entity, places: Sequence[Span]) -> Iterator[str]:
+def _describe_beside(mention: Named, entity: Entity) -> Iterator[str]:
     """Describe a mention of a place by the mentions of the entity in the same step."""
+    place = mention.span
     own = [span for span in entity.mentions if span.step == place.step]
     if any(span.start >= place.end for span in own):
         yield "in front of the entity"
     ends = [span.end for span in own if span.end <= place.start]
     if ends:
         yield "behind the entity"
-        if not any(
-            each.step == place.step and max(ends) <= each.start < place.start for each in places
-        ):
+        if not any(max(ends) <= each.start < place.start for each in mention.beside):
             yield "next behind the entity"
-
-
-def _is_inside(inner: Span, outer: Span) -> bool:
-    is_within = outer.start <= inner.start and inner.end <= outer.end
-    return outer.step == inner.step and is_within and outer != inner
