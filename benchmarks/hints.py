@@ -64,8 +64,8 @@ def main() -> None:
     def find_where(chosen: list[bool]) -> np.ndarray:
         return find([cell for own, keep in zip(cells, chosen, strict=True) if keep for cell in own])
 
-    network, *weights = find_where([read.is_train for read in reads])
-    print(f"| what is described | weight |\n|---|---:|\n| *network* | {network:.2f} |")
+    said, *weights = find_where([read.is_train for read in reads])
+    print(f"| what is described | weight |\n|---|---:|\n| *network* | {said:.2f} |")
     for name, weight in zip(WEIGHTS, weights, strict=True):
         print(f"| {name} | {weight:+.2f} |")
     parts = [find_where([read.part != part for read in reads]) for part in range(N_PARTS)]
