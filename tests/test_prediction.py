@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from koala.consensus import draw_lives
 from koala.decoding import Output
@@ -74,17 +75,24 @@ def score_itself(items):
     return output
 
 
-def test_by_the_expected_score_nothing_is_inside_itself():
+@pytest.mark.parametrize(
+    "hinted",
+    [
+        DecoderSettings(decoding="expected"),
+        DecoderSettings(decoding="legal", has_hints=True),
+        DecoderSettings(decoding="joint", has_hints=True),
+    ],
+)
+def test_with_hints_nothing_is_inside_itself(hinted):
     texts = ["The water in the pot boils.\nThe steam rises."]
     procedures = annotate([Procedure.from_text(text, ["water"]) for text in texts])
     items = build_items(procedures, [((),)])
-    places, probabilities = {}, {}
-    for decoding in ("legal", "expected"):
-        settings = DecoderSettings(decoding=decoding)
-        (found,) = predict_explanations(score_itself, items, settings=settings)
-        places[decoding] = set(found.grid.rows[0].locations)
-        probabilities[decoding] = found.reasons[0][0].places
-    assert places["legal"] == {"water"}
-    assert "water" not in places["expected"]
-    # The reasons say what the grid was chosen by.
-    assert probabilities["expected"].get("water", 0.0) < 0.1 < probabilities["legal"]["water"]
+    plain, own = (
+        predict_explanations(score_itself, items, settings=settings)[0]
+        for settings in (DecoderSettings(decoding="legal"), hinted)
+    )
+    assert set(plain.grid.rows[0].locations) == {"water"}
+    assert "water" not in own.grid.rows[0].locations
+    # The reasons say what the grid was made by.
+    places = [found.reasons[0][0].places for found in (own, plain)]
+    assert places[0].get("water", 0.0) < 0.1 < places[1]["water"]

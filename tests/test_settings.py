@@ -44,6 +44,7 @@ def test_what_is_not_named_has_its_default():
         ("[encoder]\ndropout = -0.1", "encoder.dropout is -0.1"),
         ('[training]\nstart = "a"\n[encoder]\nweights = "b"', "leave out encoder.weights"),
         ('[decoder]\ntags = "uses"\ndecoding = "places"', "does not go with"),
+        ('[decoder]\ntags = "uses"\ndecoding = "together"\nhas_hints = true', "has_hints"),
         ("training = 3", "training must be a table"),
         ("[training", "Not TOML"),
     ],

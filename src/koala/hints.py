@@ -12,14 +12,15 @@ what networks say of texts that they had not learned from (`benchmarks/hints.py`
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding import Output
 from koala.decoding.output import log_softmax
-from koala.document import Candidate, Entity, Procedure, Span
+from koala.document import Procedure, Span
 from koala.text import Word, stem_content
 
 Floats = NDArray[np.float64]
@@ -91,6 +92,10 @@ _BETWEEN = frozenset({"ADJ", "DET", "NUM", "PRON"})
 _MOST_MENTIONS = 4
 
 
+Fact = tuple[str, slice, float]
+"""What is described, at which positions, and how much of it."""
+
+
 def add_hints(
     output: Output,
     procedure: Procedure,
@@ -104,13 +109,35 @@ def add_hints(
 
     The probabilities of `output` should be calibrated.
     """
-    theta = np.array([weights[name] for name in WEIGHTS])
-    places, named = output.places.copy(), find_named(procedure)
+    places, text = output.places.copy(), read_places(procedure)
+    shared = _weigh(text.shared, text.n_positions, weights)
     for entity, index in zip(entities, indices, strict=True):
-        features = describe_places(procedure, entity, named)
-        scores = network * log_softmax(output.place_scores(index)) + features @ theta
+        hints = shared + _weigh(text.describe(entity), text.n_positions, weights)
+        scores = network * log_softmax(output.place_scores(index)) + hints
         places[index, : scores.shape[0], : scores.shape[1]] = scores
     return replace(output, places=places)
+
+
+def _weigh(
+    facts: Sequence[Sequence[Fact]], n_positions: int, weights: Mapping[str, float]
+) -> Floats:
+    """Add up the weights of facts: (steps + 1, candidates)."""
+    scores = np.zeros((n_positions, len(facts)))
+    for number, own in enumerate(facts):
+        for name, positions, value in own:
+            scores[positions, number] += weights[name] * value
+    return scores
+
+
+def describe_places(procedure: Procedure, entity: int) -> Floats:
+    """Describe every candidate at every position: (steps + 1, candidates, weights); `?` first."""
+    text = read_places(procedure)
+    features = np.zeros((text.n_positions, len(text.shared), len(WEIGHTS)))
+    for facts in (text.shared, text.describe(entity)):
+        for number, own in enumerate(facts):
+            for name, positions, value in own:
+                features[positions, number, _INDEX[name]] = value
+    return features
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,48 +159,71 @@ class Named:
         )
 
 
-def find_named(procedure: Procedure) -> list[list[Named]]:
-    """Find how the text names each candidate, in the order of the text."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A candidate, and how the text names it."""
+
+    n_words: int
+    stems: tuple[str, ...]
+    mentions: Sequence[Named]
+    """In the order of the text."""
+    ways: Mapping[int, Sequence[str]]
+    """Of each step that names it, what leads to it there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesOfText:
+    """What is the same for all entities of a procedure, said once."""
+
+    procedure: Procedure
+    places: Sequence[Place]
+    shared: Sequence[Sequence[Fact]] = field(init=False)
+    """Of each candidate, `?` first."""
+
+    def __post_init__(self) -> None:
+        unknown = list(_describe_unknown(self.places))
+        own = [list(_describe_place(place, self.n_positions)) for place in self.places]
+        object.__setattr__(self, "shared", [unknown, *own])
+
+    @property
+    def n_positions(self) -> int:
+        """Before the first step, and after each."""
+        return len(self.procedure.steps) + 1
+
+    def describe(self, number: int) -> list[list[Fact]]:
+        """Say of each candidate what concerns one entity alone."""
+        entities = self.procedure.entities
+        entity, others = entities[number], (*entities[:number], *entities[number + 1 :])
+        aliases = {stem_content(alias) for other in others for alias in other.aliases}
+        names = [name for name in map(stem_content, entity.aliases) if name]
+        steps: dict[int, list[Span]] = {}
+        for span in entity.mentions:
+            steps.setdefault(span.step, []).append(span)
+        found: list[list[Fact]] = [[]]
+        for place in self.places:
+            facts = [*_describe_name(place, names, aliases), *_describe_with(place, steps)]
+            found.append(facts)
+        return found
+
+
+def read_places(procedure: Procedure) -> PlacesOfText:
+    """Find how the text names each candidate."""
     spans: list[list[Span]] = [[] for _ in procedure.steps]
     for candidate in procedure.candidates:
         for span in candidate.mentions:
             spans[span.step].append(span)
-    return [
-        [
+    places = []
+    for candidate in procedure.candidates:
+        mentions = [
             Named(span, _find_way(procedure.steps[span.step].words, span.start), spans[span.step])
             for span in sorted(candidate.mentions, key=lambda span: (span.step, span.start))
         ]
-        for candidate in procedure.candidates
-    ]
-
-
-def describe_places(
-    procedure: Procedure, entity: int, named: Sequence[Sequence[Named]] | None = None
-) -> Floats:
-    """Describe every candidate at every position: (steps + 1, candidates, weights); `?` first."""
-    own = procedure.entities[entity]
-    named = find_named(procedure) if named is None else named
-    others = {
-        stem_content(alias)
-        for number, other in enumerate(procedure.entities)
-        if number != entity
-        for alias in other.aliases
-    }
-    features = np.zeros((len(procedure.steps) + 1, 1 + len(named), len(WEIGHTS)))
-    _describe_unknown(features[:, 0], named)
-    for number, (candidate, mentions) in enumerate(zip(procedure.candidates, named, strict=True)):
-        place = features[:, number + 1]
-        for name, value in _describe_name(candidate, own, others):
-            place[:, _INDEX[name]] = value
-        inside = [mention.is_inside for mention in mentions]
-        place[:, _INDEX["inside longer places"]] = np.mean(inside) if inside else 0.0
-        for position in range(len(place)):
-            for name in _describe_position(position, mentions, own):
-                place[position, _INDEX[name]] = 1.0
+        ways: dict[int, list[str]] = {}
         for mention in mentions:
-            for name in _describe_beside(mention, own):
-                place[mention.span.step + 1, _INDEX[name]] = 1.0
-    return features
+            ways.setdefault(mention.span.step, []).append(mention.way)
+        name = candidate.name
+        places.append(Place(len(name.split()), stem_content(name), mentions, ways))
+    return PlacesOfText(procedure, places)
 
 
 def _find_way(words: Sequence[Word], start: int) -> str:
@@ -183,68 +233,93 @@ def _find_way(words: Sequence[Word], start: int) -> str:
     return _WAY_OF.get(words[front].text.lower(), "") if front >= 0 else ""
 
 
-def _describe_unknown(unknown: Floats, named: Sequence[Sequence[Named]]) -> None:
-    unknown[:, _INDEX["unknown"]] = 1.0
-    unknown[0, _INDEX["unknown before the first step"]] = 1.0
-    for mention in (mention for mentions in named for mention in mentions):
-        if mention.way in ("to", "in"):
-            unknown[mention.span.step + 1, _INDEX["unknown though the step has a place"]] = 1.0
+_ALL, _FIRST = slice(None), slice(0, 1)
+
+
+def _after(step: int) -> slice:
+    return slice(step + 1, step + 2)
+
+
+def _describe_unknown(places: Sequence[Place]) -> Iterator[Fact]:
+    yield "unknown", _ALL, 1.0
+    yield "unknown before the first step", _FIRST, 1.0
+    steps = {
+        mention.span.step
+        for place in places
+        for mention in place.mentions
+        if mention.way in ("to", "in")
+    }
+    for step in steps:
+        yield "unknown though the step has a place", _after(step), 1.0
+
+
+def _describe_place(place: Place, n_positions: int) -> Iterator[Fact]:
+    """Describe a place by where and how it is named, whoever may be there."""
+    yield "words", _ALL, place.n_words
+    yield "mentions", _ALL, min(len(place.mentions), _MOST_MENTIONS) / _MOST_MENTIONS
+    yield "before the first step", _FIRST, 1.0
+    if not place.mentions:
+        return
+    inside = [mention.is_inside for mention in place.mentions]
+    yield "inside longer places", _ALL, sum(inside) / len(inside)
+    steps = list(place.ways)
+    # After a step that does not name it: as it was last named, …
+    for step, coming in pairwise([*steps, n_positions - 1]):
+        yield from _lead("before", place.ways[step][-1:], slice(step + 2, coming + 1))
+        yield "named here", _after(step), 1.0
+        yield from _lead("here", place.ways[step], _after(step))
+    yield "named before only", slice(steps[-1] + 2, None), 1.0
+    # … or as it will be for the first time.
+    yield "named later only", slice(0, steps[0] + 1), 1.0
+    yield from _lead("later", place.ways[steps[0]][:1], slice(0, steps[0] + 1))
+
+
+def _lead(where: str, ways: Sequence[str], positions: slice) -> Iterator[Fact]:
+    """Say what leads to a place, each once, of what has a weight."""
+    for name in dict.fromkeys(f"{where}: {way}" for way in ways):
+        if name in WEIGHTS:
+            yield name, positions, 1.0
 
 
 def _describe_name(
-    candidate: Candidate, entity: Entity, others: set[tuple[str, ...]]
-) -> Iterator[tuple[str, float]]:
-    yield "words", len(candidate.name.split())
-    yield "mentions", min(len(candidate.mentions), _MOST_MENTIONS) / _MOST_MENTIONS
-    place = stem_content(candidate.name)
-    if not place:
+    place: Place, names: Sequence[tuple[str, ...]], others: set[tuple[str, ...]]
+) -> Iterator[Fact]:
+    """Compare the name of a place with those of the entity and of the others."""
+    own = place.stems
+    if not own:
         return
-    yield "another entity", float(place in others)
-    names = [name for name in map(stem_content, entity.aliases) if name]
-    if place in names:
-        yield "the entity itself", 1.0
-    elif any(name[-len(place) :] == place for name in names):
-        yield "the end of its name", 1.0
-    elif any(place[-len(name) :] == name for name in names):
-        yield "its name with more in front", 1.0
+    if own in others:
+        yield "another entity", _ALL, 1.0
+    if own in names:
+        yield "the entity itself", _ALL, 1.0
+    elif any(name[-len(own) :] == own for name in names):
+        yield "the end of its name", _ALL, 1.0
+    elif any(own[-len(name) :] == name for name in names):
+        yield "its name with more in front", _ALL, 1.0
 
 
-def _describe_position(position: int, mentions: Sequence[Named], entity: Entity) -> Iterator[str]:
-    """Describe a place after a step, or before the first, by where and how it is named."""
-    step = position - 1
-    own_steps = {span.step for span in entity.mentions}
-    here = [mention for mention in mentions if mention.span.step == step]
-    before = [mention for mention in mentions if mention.span.step < step]
-    later = [mention for mention in mentions if mention.span.step > step]
-    comes_from = any(each.way == "from" and each.span.step in own_steps for each in later)
-    if position == 0:
-        yield "before the first step"
-        if any(each.span.step == min(own_steps, default=None) for each in mentions):
-            yield "before the first step: named with the entity's first mention"
-        if comes_from:
-            yield "before the first step: the entity comes from it"
-    elif comes_from:
-        yield "the entity comes from it later"
-    ways = []
-    if here:
-        yield "named here"
-        ways += [f"here: {each.way}" for each in here]
-        if step in own_steps:
-            ways += [f"with the entity: {each.way}" for each in here]
-    elif before:
-        ways.append(f"before: {before[-1].way}")
-        if not later:
-            yield "named before only"
-    elif later:
-        ways.append(f"later: {later[0].way}")
-        yield "named later only"
-    yield from (way for way in ways if way in WEIGHTS)
+def _describe_with(place: Place, steps: Mapping[int, Sequence[Span]]) -> Iterator[Fact]:
+    """Describe a place by the steps that name it and the entity; `steps` has its mentions."""
+    if not steps.keys() & place.ways.keys():
+        return
+    if min(steps) in place.ways:
+        yield "before the first step: named with the entity's first mention", _FIRST, 1.0
+    last = max((s for s, ways in place.ways.items() if s in steps and "from" in ways), default=None)
+    if last is not None:
+        yield "before the first step: the entity comes from it", _FIRST, 1.0
+        yield "the entity comes from it later", slice(1, last + 1), 1.0
+    for step, ways in place.ways.items():
+        if step not in steps:
+            continue
+        yield from _lead("with the entity", ways, _after(step))
+        here = [mention for mention in place.mentions if mention.span.step == step]
+        for name in {name for each in here for name in _describe_sides(each, steps[step])}:
+            yield name, _after(step), 1.0
 
 
-def _describe_beside(mention: Named, entity: Entity) -> Iterator[str]:
+def _describe_sides(mention: Named, own: Sequence[Span]) -> Iterator[str]:
     """Describe a mention of a place by the mentions of the entity in the same step."""
     place = mention.span
-    own = [span for span in entity.mentions if span.step == place.step]
     if any(span.start >= place.end for span in own):
         yield "in front of the entity"
     ends = [span.end for span in own if span.end <= place.start]

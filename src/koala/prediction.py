@@ -66,6 +66,20 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
+class Cooled:
+    """A network whose scores are divided by its temperatures, so that it is as sure as it may be:
+    beside others none is heard more than they are for being too sure.
+    """
+
+    scorer: Scorer
+    temperatures: Temperatures
+
+    def __call__(self, items: Sequence[Item]) -> Output:
+        """Score some entities."""
+        return self.scorer(items).cool(*self.temperatures)
+
+
+@dataclass(frozen=True, slots=True)
 class Ensemble:
     """Several networks, whose scores are averaged before they are decoded."""
 
@@ -147,16 +161,15 @@ def decode_grids(
         own_items, outputs, indices = zip(*group, strict=True)
         output, names = outputs[0], name_places(own_items[0])
         cooled = _cool(output, own_items, indices, settings, temperatures)
-        is_chosen = settings.decoding == "expected"
         decoded = decode_rows(
-            cooled if is_chosen else output,
+            cooled if settings.reads_hints else output,
             indices,
             [_name_of(item) for item in own_items],
             names,
             decoding=_start_of(settings),
             place_weight=settings.place_weight,
         )
-        if is_chosen:
+        if settings.decoding == "expected":
             decoded = choose_rows(cooled, indices, decoded, names)
         if temperatures is not None:
             decoded = [
@@ -183,11 +196,11 @@ def _cool(
     settings: DecoderSettings,
     temperatures: Temperatures | None,
 ) -> Output:
-    """Make the probabilities of the entities of a procedure honest: by temperatures, and before
-    grids are chosen by the expected score, by what the words around places say.
+    """Make the probabilities of the entities of a procedure honest: by temperatures, and by what
+    the words around places say.
     """
     cooled = output if temperatures is None else output.cool(*temperatures)
-    if settings.decoding != "expected" or settings.tags == "uses":
+    if not settings.reads_hints:
         return cooled
     return add_hints(cooled, items[0].procedure, [item.entity for item in items], indices)
 

@@ -145,6 +145,9 @@ class DecoderSettings:
     place a step; or the legal grid with the best expected score."""
     place_weight: float = 1.0
     """Of the places' log probabilities beside the tags' scores, in joint decoding."""
+    has_hints: bool = False
+    """Whether what the words around a place say corrects its score (`koala.hints`), whatever the
+    decoding; by the expected score it always does."""
 
     def __post_init__(self) -> None:
         if not self.can_decode(self.decoding):
@@ -152,6 +155,13 @@ class DecoderSettings:
                 f'decoder.decoding = "{self.decoding}" does not go with decoder.tags = '
                 f'"{self.tags}".'
             )
+        if self.has_hints and self.tags == "uses":
+            raise KoalaError('decoder.has_hints does not go with decoder.tags = "uses".')
+
+    @property
+    def reads_hints(self) -> bool:
+        """Whether places are corrected; hints speak of where an entity is, not of uses."""
+        return self.tags == "changes" and (self.has_hints or self.decoding == "expected")
 
     def can_decode(self, decoding: str) -> bool:
         """Tell whether tags of this meaning can be decoded so; all can by the expected score."""

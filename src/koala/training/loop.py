@@ -150,12 +150,15 @@ class Training:
         start = time.perf_counter()
         with self.averaged():
             scored = list(score_items(self.scorer, self.data.dev))
-        grids = decode_grids(self.data.dev, scored, settings=self.settings.decoder)
+        decoder, is_expected = self.settings.decoder, self.settings.training.selection == "expected"
+        # Where nothing asks for honest probabilities, they are not looked for.
+        temperatures = find_temperatures(scored) if decoder.has_hints or is_expected else (1.0, 1.0)
+        grids = decode_grids(self.data.dev, scored, settings=decoder, temperatures=temperatures)
         overall = self._score_grids(grids).overall
         dev_tags, dev_places = measure_surprise(scored)
         expected = None
-        if self.settings.training.selection == "expected":
-            best = self.decode_expected(scored, find_temperatures(scored))
+        if is_expected:
+            best = self.decode_expected(scored, temperatures)
             expected = self._score_grids(best).overall.f1
         return Epoch(
             epoch,

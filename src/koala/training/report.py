@@ -59,14 +59,14 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
     scored = list(score_items(training.scorer, data.dev))
-    grids = decode_grids(data.dev, scored, settings=settings.decoder)
+    temperatures = find_temperatures(scored)
+    grids = decode_grids(data.dev, scored, settings=settings.decoder, temperatures=temperatures)
     scores = score_corpus(settings.corpus, grids, data.dev_gold)
     signature, sentence = scores.signature, {}
     if settings.corpus == "propara":
         found = score_sentence({grid.id: grid for grid in grids}, data.dev_gold, labels)
         signature, sentence = f"{signature} {found.signature}", dict(found.to_dict())
     attention = measure_attention(training.model, training.batcher, data.dev)
-    temperatures = find_temperatures(scored)
     epochs = read_log(training.folder / LOG)
     is_recipes = settings.corpus == "recipes"
     expected = None
