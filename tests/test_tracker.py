@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import Store
 from koala.runtime.files import EXPECTED, measure_size, read_card
 from koala.runtime.models import find_model, list_models
-from koala.tracker import find_missing, join, load
+from koala.tracker import Tracker, find_missing, join, load
 
 TEXT = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
 
@@ -82,6 +83,24 @@ def test_a_tracker_joined_with_itself_is_itself(tracker):
     grid, alone = joined.track(TEXT, ["water"]), tracker.track(TEXT, ["water"])
     assert grid["water"].locations == alone["water"].locations
     assert grid.signature == f"{alone.signature}+{alone.signature}"
+
+
+def test_a_network_that_is_too_sure_is_not_heard_more_than_others(tracker):
+    """Its temperatures say how much too sure it is."""
+    card = tracker.card
+    hot = replace(card, tag_temperature=4 * card.tag_temperature, place_temperature=20.0)
+    loud = Tracker(lambda items: tracker.scorer(items).cool(0.25, 0.05), hot)
+    found, alone = (
+        list(each.find_probabilities([Procedure.from_text(TEXT, ["water"])]))
+        for each in (join([loud, tracker]), join([Tracker(tracker.scorer, card), tracker]))
+    )
+    for step, own in zip(found[0]["tags"], alone[0]["tags"], strict=True):
+        assert step == pytest.approx(own, abs=1e-5)
+    quiet = join([Tracker(tracker.scorer, replace(card, place_temperature=1e6)), tracker])
+    (line,) = quiet.find_probabilities([Procedure.from_text(TEXT, ["water"])])
+    # Half of the scores say nothing of places: the best stays the best, with less behind it.
+    most, less = (max(each["places"][0].values()) for each in (alone[0], line))
+    assert less < most
 
 
 def test_a_procedure_without_entities_has_an_empty_grid(tracker):

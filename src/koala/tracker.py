@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 
 from koala.batch import Batcher
 from koala.decoding import Decoding
@@ -14,6 +13,7 @@ from koala.grid import Grid
 from koala.items import Item, build_items
 from koala.knowledge.store import PACK, Store
 from koala.prediction import (
+    Cooled,
     Ensemble,
     Reader,
     Scorer,
@@ -327,7 +327,8 @@ def load(
 
 
 def join(trackers: Sequence[Tracker]) -> Tracker:
-    """Make one tracker of several: their scores are averaged before they are decoded.
+    """Make one tracker of several: their scores, under temperatures of their own, are averaged
+    before they are decoded.
 
     It decodes as the first does, and retrieves triples if any of them reads some.
     """
@@ -346,10 +347,13 @@ def join(trackers: Sequence[Tracker]) -> Tracker:
     card = Card(
         "+".join(card.name for card in cards),
         settings.to_toml(),
-        tag_temperature=fmean(card.tag_temperature for card in cards),
-        place_temperature=fmean(card.place_temperature for card in cards),
         signature="+".join(card.signature for card in cards),
     )
-    scorer = Ensemble(tuple(tracker.scorer for tracker in trackers))
+    scorer = Ensemble(tuple(map(_cool, trackers)))
     has_knowledge = all(tracker.has_knowledge for tracker in trackers)
     return Tracker(scorer, card, has_knowledge=has_knowledge, n_threads=first.n_threads)
+
+
+def _cool(tracker: Tracker) -> Cooled:
+    card = tracker.card
+    return Cooled(tracker.scorer, (card.tag_temperature, card.place_temperature))

@@ -46,7 +46,17 @@ def release(
         public = read_public(find_weights(settings.encoder.name))
     export_network(model, batcher, data.dev[:8], folder, card, public=public)
     _copy_tokenizer(settings.encoder.name, folder)
-    scorer = Reader(OnnxNetwork(folder), batcher)
+    return measure(folder, source)
+
+
+def measure(folder: Path, source: DataSource) -> Card:
+    """Find the temperatures of an exported network and its scores on dev; write both to its card.
+
+    Also for one that is there already, when grids are made of its scores in another way.
+    """
+    settings = read_card(folder).read_settings()
+    data = source.get(settings)
+    scorer = Reader(OnnxNetwork(folder), build_batcher(settings))
     scored = list(score_items(scorer, data.dev))
     temperatures = find_temperatures(scored)
     decoder = settings.decoder
