@@ -46,11 +46,11 @@ def models():
 def track(tracker, models, tmp_path, monkeypatch):
     """Type `koala track FILE …` in this process, with a tracker that is not real."""
 
-    def open_tracker(model, **_):
-        models.append(model)
+    def open_trackers(names, **_):
+        models.extend(names)
         return tracker
 
-    monkeypatch.setattr("koala.cli.track.open_tracker", open_tracker)
+    monkeypatch.setattr("koala.cli.track.open_trackers", open_trackers)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*words: str, text: str | None = TEXT):
@@ -153,18 +153,23 @@ def test_other_languages_are_tracked_with_a_warning(track):
 
 
 @pytest.mark.parametrize(
-    ("words", "text", "model"),
+    ("words", "text", "wanted"),
     [
-        ((), RECIPE, None),
-        (("--model", "auto"), RECIPE, "recipes"),
-        (("--model", "auto"), TEXT, "small"),
-        (("--model", "recipes"), TEXT, "recipes"),
+        ((), RECIPE, []),
+        (("--model", "auto"), RECIPE, ["recipes"]),
+        (("--model", "auto"), TEXT, ["small"]),
+        (("--model", "recipes"), TEXT, ["recipes"]),
+        (("--model", "base", "--model", "small"), TEXT, ["base", "small"]),
     ],
 )
-def test_the_model_is_named_or_fits_the_text(track, models, words, text, model):
+def test_models_are_named_or_fit_the_text(track, models, words, text, wanted):
     done = track(*words, text=text)
-    assert models == [model]
-    assert done.stderr == (f"Read with {model}.\n" if "auto" in words else "")
+    assert models == wanted
+    assert done.stderr == (f"Read with {wanted[0]}.\n" if "auto" in words else "")
+
+
+def test_one_model_is_chosen_by_the_text(track):
+    assert "chooses one model" in track("--model", "auto", "--model", "base")
 
 
 def test_the_real_tracker(koala):

@@ -8,7 +8,7 @@ import typer
 
 from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
-from koala.cli.trackers import DecodingName, decode_as, open_tracker
+from koala.cli.trackers import DecodingName, decode_as, open_trackers
 
 EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
 _TELLS_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
@@ -33,10 +33,10 @@ def track_cli(
     format: Annotated[GridFormat, typer.Option(help="What to write.")] = GridFormat.TABLE,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
     model: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="A bundled model's name, or a folder; auto: recipes if the text is a recipe, "
-            "else small. Default: small."
+            help="A bundled model's name, or a folder; several are averaged; auto: recipes if the "
+            "text is a recipe, else small. Default: small."
         ),
     ] = None,
     decoding: Annotated[
@@ -60,15 +60,17 @@ def track_cli(
     if explain and format not in _TELLS_REASONS:
         known = ", ".join(_TELLS_REASONS)
         raise KoalaError(f"--explain: {format} has no room for reasons. Formats that do: {known}.")
+    models = model or []
+    if AUTO in models and len(models) > 1:
+        raise KoalaError("--model auto chooses one model by the text; leave out the others.")
     check_outputs([output], [file])
     text, id = _read(file)
     if not is_english(text):
         typer.echo("Warning: this does not look like English; koala reads English only.", err=True)
-    if model == AUTO:
-        model = choose_model(text)
-        typer.echo(f"Read with {model}.", err=True)
-    tracker = open_tracker(model, has_knowledge=knowledge)
-    tracker = decode_as(tracker, decoding)
+    if AUTO in models:
+        models = [choose_model(text)]
+        typer.echo(f"Read with {models[0]}.", err=True)
+    tracker = decode_as(open_trackers(models, has_knowledge=knowledge), decoding)
     warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
     shown = track(text, entity or None, find=find, id=id)
