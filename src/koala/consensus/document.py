@@ -18,9 +18,9 @@ from koala.decoding.sampling import build_rows, sample_lives
 from koala.evaluation.expectation import Expectation
 from koala.grid import Grid, Row
 
-_N_DRAWN = 2000
+_N_DRAWN = 8000
 """Grids that are drawn."""
-_N_SAMPLES = 300
+_N_SAMPLES = 1200
 """Of those, by how well lives go together, the ones that stand for the truth."""
 _N_STARTS = 20
 """Of those, the ones kept most often, from which the search may begin."""

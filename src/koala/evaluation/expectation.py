@@ -49,8 +49,10 @@ class _Question:
         by_step: dict[int, list[list[Hashable]]] = {}
         for number, truth in enumerate(counts):
             for answer in truth:
-                lists = by_step.setdefault(_step_of(answer), [[] for _ in counts])
-                lists[number].append(answer)
+                step = _step_of(answer)
+                if step not in by_step:
+                    by_step[step] = [[] for _ in counts]
+                by_step[step][number].append(answer)
         self._steps = {step: _Step(MATCHES[name], lists) for step, lists in by_step.items()}
         self._known: dict[Answers, PRF] = {}
 
