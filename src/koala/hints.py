@@ -12,7 +12,7 @@ what networks say of texts that they had not learned from (`benchmarks/hints.py`
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -177,18 +177,10 @@ class PlacesOfText:
 
     procedure: Procedure
     places: Sequence[Place]
-    shared: Sequence[Sequence[Fact]] = field(init=False)
+    shared: Sequence[Sequence[Fact]]
     """Of each candidate, `?` first."""
-
-    def __post_init__(self) -> None:
-        unknown = list(_describe_unknown(self.places))
-        own = [list(_describe_place(place, self.n_positions)) for place in self.places]
-        object.__setattr__(self, "shared", [unknown, *own])
-
-    @property
-    def n_positions(self) -> int:
-        """Before the first step, and after each."""
-        return len(self.procedure.steps) + 1
+    n_positions: int
+    """Before the first step, and after each."""
 
     def describe(self, number: int) -> list[list[Fact]]:
         """Say of each candidate what concerns one entity alone."""
@@ -199,11 +191,11 @@ class PlacesOfText:
         steps: dict[int, list[Span]] = {}
         for span in entity.mentions:
             steps.setdefault(span.step, []).append(span)
-        found: list[list[Fact]] = [[]]
-        for place in self.places:
-            facts = [*_describe_name(place, names, aliases), *_describe_with(place, steps)]
-            found.append(facts)
-        return found
+        own = [
+            [*_describe_name(place, names, aliases), *_describe_with(place, steps)]
+            for place in self.places
+        ]
+        return [[], *own]
 
 
 def read_places(procedure: Procedure) -> PlacesOfText:
@@ -223,7 +215,9 @@ def read_places(procedure: Procedure) -> PlacesOfText:
             ways.setdefault(mention.span.step, []).append(mention.way)
         name = candidate.name
         places.append(Place(len(name.split()), stem_content(name), mentions, ways))
-    return PlacesOfText(procedure, places)
+    n_positions = len(procedure.steps) + 1
+    own = [list(_describe_place(place, n_positions)) for place in places]
+    return PlacesOfText(procedure, places, [list(_describe_unknown(places)), *own], n_positions)
 
 
 def _find_way(words: Sequence[Word], start: int) -> str:
@@ -313,7 +307,9 @@ def _describe_with(place: Place, steps: Mapping[int, Sequence[Span]]) -> Iterato
             continue
         yield from _lead("with the entity", ways, _after(step))
         here = [mention for mention in place.mentions if mention.span.step == step]
-        for name in {name for each in here for name in _describe_sides(each, steps[step])}:
+        sides = (name for mention in here for name in _describe_sides(mention, steps[step]))
+        # Each once, and always in the same order, so that sums are the same to the last digit.
+        for name in dict.fromkeys(sides):
             yield name, _after(step), 1.0
 
 
