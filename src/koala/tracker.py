@@ -17,6 +17,7 @@ from koala.prediction import (
     Ensemble,
     Reader,
     Scorer,
+    Temperatures,
     annotate_as,
     draw_grids,
     find_triples,
@@ -56,6 +57,11 @@ class Tracker:
         self.settings = card.read_settings()
         self.has_knowledge = has_knowledge
         self._knowledge = restrict_knowledge(self.settings.knowledge, has_knowledge=has_knowledge)
+
+    @property
+    def temperatures(self) -> Temperatures:
+        """Of tags and places, as the card has them."""
+        return self.card.tag_temperature, self.card.place_temperature
 
     @property
     def signature(self) -> str:
@@ -111,12 +117,11 @@ class Tracker:
         progress: Progress = lambda _done, _total: None,
     ) -> list[Grid]:
         """Track the entities of many procedures; one that has none has an empty grid."""
-        card = self.card
         grids = predict_grids(
             self.scorer,
             self._build_items(procedures, knowledge_progress),
             settings=self.settings.decoder,
-            temperatures=(card.tag_temperature, card.place_temperature),
+            temperatures=self.temperatures,
             progress=progress,
         )
         signed = iter([replace(grid, signature=self.signature) for grid in grids])
@@ -141,12 +146,11 @@ class Tracker:
         progress: Progress = lambda _done, _total: None,
     ) -> list[Explanation]:
         """Track the entities of many procedures, as `track_all`, with a reason for every cell."""
-        card = self.card
         explanations = predict_explanations(
             self.scorer,
             self._build_items(procedures, knowledge_progress),
             settings=self.settings.decoder,
-            temperatures=(card.tag_temperature, card.place_temperature),
+            temperatures=self.temperatures,
             progress=progress,
         )
         signed = iter(
@@ -174,12 +178,11 @@ class Tracker:
                 f"{self.card.name} says which steps use an ingredient; grids can be drawn only "
                 "from models that say what changes."
             )
-        card = self.card
         grids = draw_grids(
             self.scorer,
             self._build_items(procedures, None),
             n,
-            temperatures=(card.tag_temperature, card.place_temperature),
+            temperatures=self.temperatures,
             seed=seed,
             progress=progress,
         )
@@ -187,10 +190,8 @@ class Tracker:
 
     def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
         """Give the probability of every tag and place, an entity a time."""
-        card = self.card
         items = self._build_items(procedures, None)
-        temperatures = (card.tag_temperature, card.place_temperature)
-        return predict_probabilities(self.scorer, items, temperatures=temperatures)
+        return predict_probabilities(self.scorer, items, temperatures=self.temperatures)
 
     def find_unnamed(self, text: str | Sequence[str], entities: Sequence[str] | None) -> list[str]:
         """Give those of the entities that the text never names: what is said of them is a guess."""
@@ -349,11 +350,6 @@ def join(trackers: Sequence[Tracker]) -> Tracker:
         settings.to_toml(),
         signature="+".join(card.signature for card in cards),
     )
-    scorer = Ensemble(tuple(map(_cool, trackers)))
+    scorer = Ensemble(tuple(Cooled(each.scorer, each.temperatures) for each in trackers))
     has_knowledge = all(tracker.has_knowledge for tracker in trackers)
     return Tracker(scorer, card, has_knowledge=has_knowledge, n_threads=first.n_threads)
-
-
-def _cool(tracker: Tracker) -> Cooled:
-    card = tracker.card
-    return Cooled(tracker.scorer, (card.tag_temperature, card.place_temperature))
