@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from koala.batch import build_gold
 from koala.corpora import read_corpus
 from koala.items import group_items
 from koala.model.encoder import run_layers
@@ -26,7 +25,7 @@ from koala.model.koala import build_model
 from koala.settings import read_settings
 from koala.training.data import build_training_data
 from koala.training.loop import build_batcher, build_optimizer
-from koala.training.loss import compute_losses
+from koala.training.loss import build_targets, compute_losses
 
 
 class NoCache:
@@ -93,8 +92,8 @@ def main():
     def add(kind, part, action):
         seconds[kind, part] = seconds.get((kind, part), 0.0) + measure(action)
 
-    def learn(batch, gold):
-        losses = compute_losses(model(batch), gold, model.crf, settings.loss)
+    def learn(batch, targets):
+        losses = compute_losses(model(batch), targets, model.crf, settings.loss)
         optimizer.zero_grad()
         losses.total.backward()
         optimizer.step()
@@ -116,11 +115,11 @@ def main():
         alone = [replace(item, procedure=replace(item.procedure)) for item in items]
         shared = batcher.build(items)
         apart = repeat_triples(batcher.build(alone))
-        gold = build_gold(items)
+        targets = build_targets(items)
         for kind, batch, rows in (("once", shared, cache), ("per entity", apart, forgetful)):
             model.triple_encoder.frozen = rows
             add(kind, "training, encoding", lambda b=batch: encode(model, b).backward())
-            add(kind, "training, whole step", lambda b=batch, g=gold: learn(b, g))
+            add(kind, "training, whole step", lambda b=batch, t=targets: learn(b, t))
             add(kind, "inference, encoding", lambda b=batch: infer(lambda: encode(model, b)))
             add(kind, "inference, whole", lambda b=batch: infer(lambda: model(b)))
     parts = list(dict.fromkeys(part for _, part in seconds))

@@ -21,7 +21,8 @@ ROOMS = {
     "document": {"errors", "text", "steps"},
     "states": {"errors"},
     "grid": {"errors", "files", "document", "states"},
-    "corpora": CORE,
+    "annotators": {"errors", "files", "states", "grid"},
+    "corpora": CORE | {"annotators"},
     "settings": {"errors", "files"},
     "processes": {"errors"},
     "encoders": {"errors", "files"},
@@ -42,7 +43,17 @@ ROOMS = {
     "participants": CORE | {"encoders"},
     "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
     "training": CORE
-    | {"batch", "corpora", "decoding", "encoders", "evaluation", "knowledge", "model", "settings"}
+    | {
+        "annotators",
+        "batch",
+        "corpora",
+        "decoding",
+        "encoders",
+        "evaluation",
+        "knowledge",
+        "model",
+        "settings",
+    }
     | {"display", "items", "participants", "prediction", "processes", "runtime"},
     "tracker": CORE
     | {
@@ -58,7 +69,7 @@ ROOMS = {
     },
     "runtime": {"errors", "files", "kept", "batch", "decoding", "encoders", "recipe", "settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
-    "evaluation": {"errors", "files", "text", "document", "states", "grid"},
+    "evaluation": {"annotators", "errors", "files", "text", "document", "states", "grid"},
     "display": {"errors", "document", "states", "grid", "explanation"},
     # Examples written by us, as texts and as grids.
     "examples": {"grid"},

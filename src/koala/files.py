@@ -76,6 +76,18 @@ def read_tsv(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[int, li
         yield number, row
 
 
+def read_blocks(path: str | Path, columns: Sequence[str]) -> Iterator[list[tuple[int, list[str]]]]:
+    """Give the rows of a TSV file in blocks, between which blank lines stand."""
+    block: list[tuple[int, list[str]]] = []
+    for number, row in read_tsv(path, columns):
+        if block and number > block[-1][0] + 1:
+            yield block
+            block = []
+        block.append((number, row))
+    if block:
+        yield block
+
+
 def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     """Give line number and cells of every row of a comma-separated file, blank rows too."""
     text = read_text(path)

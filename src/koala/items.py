@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from koala.document import Procedure
@@ -37,6 +37,8 @@ class Item:
     entity: int
     triples: tuple[Triple, ...] = ()
     gold: Row | None = None
+    annotators: tuple[Row, ...] = ()
+    """What single annotators said of the entity, to learn from besides gold."""
     relevance: Relevance | None = None
     uses: Uses | None = None
     """Of a recipe: tags and places then say this, not what changes and where the entity is."""
@@ -57,6 +59,18 @@ def build_items(
         Item(procedure, index, group)
         for procedure, groups in zip(procedures, triples, strict=True)
         for index, group in enumerate(groups)
+    ]
+
+
+def view_items(items: Sequence[Item]) -> list[list[Item]]:
+    """Give the items as their annotators saw them, a view each; gold where one did not speak."""
+    n = max((len(item.annotators) for item in items), default=0)
+    return [
+        [
+            replace(item, gold=item.annotators[number]) if number < len(item.annotators) else item
+            for item in items
+        ]
+        for number in range(n)
     ]
 
 

@@ -211,6 +211,9 @@ class TrainingSettings:
     start: str = ""
     """Folder of another run: training begins with those of its weights that fit (intermediate
     training), whatever `knowledge.gate_start` says, and with CRF scores of its own."""
+    annotators: float = 0.0
+    """Share of what single annotators said in the losses of states and places, beside gold: where
+    they disagree, a network learns how sure it can be."""
     n_dropouts: int = 1
     """Every batch passes the decoders so often, each time with another dropout of the same reading
     of the text; losses are averaged (multi-sample dropout)."""
@@ -237,7 +240,7 @@ class TrainingSettings:
         check_least(self, "training.", epochs=1, batch=1, patience=1, n_dropouts=1)
         check_least(self, "training.", part=0, n_copies=0, seed=0, extra_share=0)
         check_least(self, "training.", learning_rate=0, head_learning_rate=0, clip=0)
-        check_shares(self, "training.", "layer_decay", "renamed", "dropped")
+        check_shares(self, "training.", "layer_decay", "renamed", "dropped", "annotators")
         check_shares(self, "training.", "averaging", below=True)
 
 

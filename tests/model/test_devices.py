@@ -10,13 +10,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from koala.batch import build_gold  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.training.attention import measure_attention  # noqa: E402
 from koala.training.averaging import WeightAverage  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
-from koala.training.loss import compute_losses  # noqa: E402
+from koala.training.loss import build_targets, compute_losses  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -55,11 +54,11 @@ def test_every_tensor_is_made_where_the_network_is(
         loss=replace(settings.loss, **loss),
     )
     model, batcher = build_model(settings), build_batcher(settings)
-    batch, gold = batcher.build(items), build_gold(items)
+    batch, targets = batcher.build(items), build_targets(items)
     average = WeightAverage(model, 0.9)
     with torch.device("meta"):
         assert torch.zeros(1).is_meta
-        losses = compute_losses(model(batch), gold, model.crf, settings.loss)
+        losses = compute_losses(model(batch), targets, model.crf, settings.loss)
         losses.total.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         average.update()

@@ -18,7 +18,7 @@ from koala.model.reading import StepAttention  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
-from koala.training.loss import compute_losses  # noqa: E402
+from koala.training.loss import build_targets, compute_losses  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -70,7 +70,7 @@ def gradients(settings, items):
     torch.manual_seed(0)
     model = build_model(settings)
     output = model(build_batcher(settings).build(items))
-    compute_losses(output, build_gold(items), model.crf, settings.loss).total.backward()
+    compute_losses(output, build_targets(items), model.crf, settings.loss).total.backward()
     return {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
@@ -143,7 +143,7 @@ def test_no_relevant_triple_is_a_loss_of_zero_and_no_nan(settings, items):
     for form in ("positives", "paper"):
         loss = LossSettings(attention_form=form)
         output = model(build_batcher(settings).build(bare))
-        losses = compute_losses(output, build_gold(bare), model.crf, loss)
+        losses = compute_losses(output, build_targets(bare), model.crf, loss)
         assert losses.attention.item() == 0.0
         model.zero_grad()
         losses.total.backward()
@@ -155,12 +155,10 @@ def test_the_two_forms_of_the_attention_loss(settings, items):
     torch.manual_seed(0)
     model = build_model(settings)
     model.eval()
-    gold = build_gold(items)
+    gold, targets = build_gold(items), build_targets(items)
     output = model(build_batcher(settings).build(items))
-    both = [
-        compute_losses(output, gold, model.crf, LossSettings(attention_form=form)).attention.item()
-        for form in ("positives", "paper")
-    ]
+    forms = [LossSettings(attention_form=form) for form in ("positives", "paper")]
+    both = [compute_losses(output, targets, model.crf, own).attention.item() for own in forms]
     n_positive = gold.state_relevance.sum() + gold.place_relevance.sum()
     pairs = output.step_mask.sum().item() * gold.state_relevance.shape[-1]
     assert n_positive > 0

@@ -6,12 +6,11 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional  # noqa: E402
 
-from koala.batch import build_gold  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.model.precision import computing_in  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
-from koala.training.loss import compute_losses  # noqa: E402
+from koala.training.loss import build_targets, compute_losses  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -59,7 +58,7 @@ def find_gradients(settings, items):
             module.p = 0.0
     model.train()
     output = model(build_batcher(settings).build(items))
-    compute_losses(output, build_gold(items), model.crf, settings.loss).total.backward()
+    compute_losses(output, build_targets(items), model.crf, settings.loss).total.backward()
     return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
 
 

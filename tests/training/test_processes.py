@@ -9,13 +9,20 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from koala.batch import build_gold  # noqa: E402
+from koala.annotators import UNSAID  # noqa: E402
+from koala.grid import Row  # noqa: E402
 from koala.items import group_items  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.settings import LossSettings  # noqa: E402
+from koala.states import ABSENT, UNKNOWN  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher, take_share  # noqa: E402
-from koala.training.loss import compute_losses, count_targets, weigh_losses  # noqa: E402
+from koala.training.loss import (  # noqa: E402
+    build_targets,
+    compute_losses,
+    count_targets,
+    weigh_losses,
+)
 
 from .. import tiny  # noqa: E402
 
@@ -39,25 +46,38 @@ def test_every_procedure_is_in_one_share(items, n):
     assert sum(not share for share in shares) == max(0, n - 3)
 
 
+def say_otherwise(item):
+    """Two annotators of some entities, one of whom does not say where they are."""
+    places = item.gold.locations
+    rows = [[UNKNOWN if place != ABSENT else place for place in places], [UNSAID] * len(places)]
+    return tuple(Row.from_locations(item.gold.name, row) for row in rows if item.entity)
+
+
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize(
-    "loss",
-    [LossSettings(), LossSettings(attention_form="paper", has_initial_location=False)],
-    ids=["published", "paper"],
+    ("loss", "annotators"),
+    [
+        (LossSettings(), 0.0),
+        (LossSettings(attention_form="paper", has_initial_location=False), 0.0),
+        (LossSettings(), 0.4),
+    ],
+    ids=["published", "paper", "annotators"],
 )
-def test_the_losses_of_shares_add_up_to_that_of_the_batch(settings, items, loss, n):
+def test_the_losses_of_shares_add_up_to_that_of_the_batch(settings, items, loss, annotators, n):
+    items = [replace(item, annotators=say_otherwise(item)) for item in items]
     torch.manual_seed(0)
     model = build_model(replace(settings, loss=loss)).eval()
     batcher = build_batcher(settings)
 
     def compute(some):
-        return compute_losses(model(batcher.build(some)), build_gold(some), model.crf, loss)
+        targets = build_targets(some, annotators)
+        return compute_losses(model(batcher.build(some)), targets, model.crf, loss)
 
     whole = compute(items)
     parts = []
     for index in range(n):
         share = take_share(items, index, n)
-        counts = (count_targets(share, loss), count_targets(items, loss))
+        counts = [count_targets(each, loss, annotators) for each in (share, items)]
         parts.append((compute(share), weigh_losses(compute(share), *counts, loss)))
     for name in ("state", "location", "attention", "total"):
         expected = getattr(whole, name).item()

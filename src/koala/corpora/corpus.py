@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from koala.document import Procedure
 from koala.errors import KoalaError
@@ -20,6 +20,9 @@ class Example:
     gold: Grid | None = None
     takes_part: tuple[tuple[bool, ...], ...] | None = None
     """Recipes only: for every entity and step, whether the step uses the ingredient."""
+    annotators: tuple[Grid, ...] = field(default=(), repr=False)
+    """ProPara only, where they are known: the grids of single annotators, of which gold was made.
+    Their places are as they were written, and empty where nobody said one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """ProPara as released: CSV files with prompts and the annotated grids of train and dev."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from koala.annotators import build_grids, find_changes, read_changes
 from koala.corpora.corpus import SPLITS, Corpus, Example
 from koala.corpora.leaderboard import read_leaderboard
 from koala.document import Entity, Procedure, Step
@@ -11,6 +13,7 @@ from koala.files import read_csv
 from koala.grid import Grid, Row
 
 _ANNOTATIONS = "State_change_annotations.csv"
+_LABELS = "sentence-labels"
 
 
 def is_here(folder: Path) -> bool:
@@ -27,7 +30,7 @@ def read(folder: Path) -> Corpus:
     leaderboard = folder / "leaderboard"
     if not (csv_folder / _ANNOTATIONS).is_file():
         return read_leaderboard(leaderboard)
-    corpus = read_released(csv_folder)
+    corpus = add_annotators(read_released(csv_folder), folder / _LABELS)
     if not leaderboard.is_dir():
         return corpus
     # The annotations of test are not public: its entities come from the template.
@@ -35,6 +38,26 @@ def read(folder: Path) -> Corpus:
     prompts = {e.procedure.id: e.procedure.prompt for e in corpus.splits["test"]}
     with_prompts = tuple(_with_prompt(example, prompts) for example in test)
     return Corpus("propara", {**corpus.splits, "test": with_prompts or corpus.splits["test"]})
+
+
+def add_annotators(corpus: Corpus, folder: Path) -> Corpus:
+    """Add what single annotators said, where the folder of the published labels is here."""
+    if not folder.is_dir():
+        return corpus
+    changes = read_changes(find_changes(folder))
+    splits = {
+        split: tuple(
+            replace(
+                example,
+                annotators=build_grids(example.gold, changes.get(example.procedure.id, ())),
+            )
+            if example.gold
+            else example
+            for example in examples
+        )
+        for split, examples in corpus.splits.items()
+    }
+    return replace(corpus, splits=splits)
 
 
 def _with_prompt(example: Example, prompts: dict[str, str]) -> Example:

@@ -1,10 +1,11 @@
 """Corpus → items: annotated procedures, retrieved triples, gold rows and relevance labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from koala.annotators import UNSAID
 from koala.corpora import Corpus, Example
-from koala.document import Candidate, Procedure, find_mentions
+from koala.document import Candidate, Procedure, Step, find_candidates, find_mentions
 from koala.errors import KoalaError
 from koala.grid import Grid, Row
 from koala.items import STAYS, Item, Uses, build_items
@@ -56,8 +57,11 @@ def build_training_data(
         learned = add_gold_candidates(learned, [example.gold for example in train])
         copied = add_gold_candidates(copied, [example.gold for example in copies])
     has_uses = settings.decoder.tags == "uses"
+    own = _add_gold(learned, train, triples[:n], verbs, has_uses=has_uses)
+    if training.annotators:
+        own = add_annotators(own, train)
     return TrainingData(
-        train=_add_gold(learned, train, triples[:n], verbs, has_uses=has_uses),
+        train=own,
         dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs, has_uses=has_uses),
         dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
         extra=_add_gold(
@@ -147,6 +151,54 @@ def find_step_places(used: Sequence[tuple[str, str]]) -> frozenset[str]:
     if came_to or len(places) != 1 or places == {UNKNOWN}:
         return frozenset({STAYS})
     return frozenset({STAYS, *places})
+
+
+def add_annotators(items: Sequence[Item], examples: Sequence[Example]) -> tuple[Item, ...]:
+    """Add what single annotators said of each entity, with places called as candidates are.
+
+    All have as many, so that no batch weighs them otherwise than another: where one is missing,
+    gold stands in.
+    """
+    if not any(example.annotators for example in examples):
+        raise KoalaError(
+            "training.annotators asks for what single annotators said; the corpus has none. Put "
+            "the published labels (sentence-labels/) beside it, or set it to 0."
+        )
+    said = [
+        tuple(grid.rows[number] for grid in example.annotators)
+        for example in examples
+        for number in range(len(example.procedure.entities))
+    ]
+    places = {place for rows in said for row in rows for place in row.locations}
+    phrases = sorted(places - {ABSENT, UNKNOWN, UNSAID})
+    heard = {
+        phrase: [candidate.name for candidate in find_candidates([Step(phrase, words=text.words)])]
+        for phrase, text in zip(phrases, analyze(phrases), strict=True)
+    }
+    n = max(map(len, said))
+    with_annotators = []
+    for item, rows in zip(items, said, strict=True):
+        named = [_name_as_candidates(row, item, heard) for row in rows]
+        missing = [item.gold] * (n - len(named)) if item.gold else []
+        with_annotators.append(replace(item, annotators=(*named, *missing)))
+    return tuple(with_annotators)
+
+
+def _name_as_candidates(row: Row, item: Item, heard: Mapping[str, Sequence[str]]) -> Row:
+    """Call each place as the candidate is called that it names first: "in the lake" is "lake"."""
+    steps, known = item.procedure.steps, {}
+    for candidate in item.procedure.candidates:
+        # As it stands in the text, too: the tagger takes "leaves" alone for a verb.
+        for span in candidate.mentions:
+            words = steps[span.step].words[span.start : span.end]
+            known[" ".join(word.text.lower() for word in words)] = candidate.name
+    known |= {candidate.name: candidate.name for candidate in item.procedure.candidates}
+
+    def named(place: str) -> str:
+        names = (place, *heard.get(place, ()))
+        return next((known[name] for name in names if name in known), place)
+
+    return Row.from_locations(row.name, [named(place) for place in row.locations])
 
 
 def _label(gold: Row, item: Item, verbs: VerbSets) -> Relevance | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from koala.batch import Batcher, build_gold
+from koala.batch import Batcher
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, RecipesScores, score_corpus
@@ -37,6 +37,7 @@ from koala.training.data import TrainingData
 from koala.training.loss import (
     Losses,
     average_losses,
+    build_targets,
     compute_losses,
     count_targets,
     weigh_losses,
@@ -229,13 +230,14 @@ class Training:
     def _compute_losses(self, share: Sequence[Item], items: Sequence[Item]) -> Losses:
         settings = self.settings.loss
         outputs = self.model.sample(self.batcher.build(share), self.settings.training.n_dropouts)
-        gold = build_gold(share)
+        annotators = self.settings.training.annotators
+        targets = build_targets(share, annotators)
         losses = average_losses(
-            [compute_losses(output, gold, self.model.crf, settings) for output in outputs]
+            [compute_losses(output, targets, self.model.crf, settings) for output in outputs]
         )
         if len(share) == len(items):
             return losses
-        counts = (count_targets(share, settings), count_targets(items, settings))
+        counts = [count_targets(each, settings, annotators) for each in (share, items)]
         return weigh_losses(losses, *counts, settings)
 
     def averaged(self) -> AbstractContextManager[None]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from koala.batch import IGNORED, Gold, build_gold
-from koala.items import Item
+from koala.items import Item, view_items
 from koala.model.crf import CRF
 from koala.model.output import TensorOutput
 from koala.settings import LossSettings
@@ -28,16 +28,48 @@ class Counts:
     """What each loss of some entities is averaged over."""
 
     entities: int
-    places: int
+    places: float
     triples: int
 
 
-def compute_losses(output: TensorOutput, gold: Gold, crf: CRF, settings: LossSettings) -> Losses:
-    """Compare a network's output with gold."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a network should say of some entities, and how much that counts."""
+
+    gold: Gold
+    weight: float = 1.0
+
+
+def build_targets(items: Sequence[Item], annotators: float = 0.0) -> list[Target]:
+    """Build gold, and what each annotator said: all of them together count so much beside it."""
+    views = view_items(items) if annotators else []
+    if not views:
+        return [Target(build_gold(items))]
+    share = annotators / len(views)
+    return [
+        Target(build_gold(items), 1 - annotators),
+        *(Target(build_gold(view), share) for view in views),
+    ]
+
+
+def compute_losses(
+    output: TensorOutput, targets: Sequence[Target], crf: CRF, settings: LossSettings
+) -> Losses:
+    """Compare a network's output with gold and, where there are any, with single annotators.
+
+    Which triples speak for a change is known of gold alone, which comes first.
+    """
     device = output.tags.device
-    state = state_loss(output, torch.from_numpy(gold.tags).to(device), crf)
-    location = location_loss(output, gold, settings)
-    attention = attention_loss(output, gold, settings)
+    zero = output.tags.new_zeros(())
+    state, location, n_places = zero, zero, 0.0
+    for target in targets:
+        tags = torch.from_numpy(target.gold.tags).to(device)
+        state = state + target.weight * state_loss(output, tags, crf)
+        n = count_places(target.gold, settings)
+        location = location + target.weight * n * location_loss(output, target.gold, settings)
+        n_places += target.weight * n
+    location = location / max(n_places, 1)
+    attention = attention_loss(output, targets[0].gold, settings)
     return _add_up(state, location, attention, settings)
 
 
@@ -66,15 +98,22 @@ def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSet
     )
 
 
-def count_targets(items: Sequence[Item], settings: LossSettings) -> Counts:
-    """Count what the losses of some entities are averaged over."""
-    gold = build_gold(items)
+def count_places(gold: Gold, settings: LossSettings) -> int:
+    """Count the places that the location loss is averaged over."""
     places = gold.places if settings.has_initial_location else gold.places[:, 1:]
+    return int((places != IGNORED).sum())
+
+
+def count_targets(items: Sequence[Item], settings: LossSettings, annotators: float = 0.0) -> Counts:
+    """Count what the losses of some entities are averaged over."""
+    targets = build_targets(items, annotators)
+    gold = targets[0].gold
+    n_places = sum(target.weight * count_places(target.gold, settings) for target in targets)
     n_triples = int(gold.state_relevance.sum() + gold.place_relevance.sum())
     if settings.attention_form != "positives":
         n_steps = sum(len(item.procedure.steps) for item in items)
         n_triples = n_steps * gold.state_relevance.shape[-1]
-    return Counts(len(items), int((places != IGNORED).sum()), n_triples)
+    return Counts(len(items), n_places, n_triples)
 
 
 def state_loss(output: TensorOutput, tags: Tensor, crf: CRF) -> Tensor:

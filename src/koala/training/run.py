@@ -45,8 +45,8 @@ class DataSource:
         """Give items with the triples and candidates that the settings ask for."""
         knowledge, extra = settings.knowledge, settings.training.extra
         triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
-        gold = (settings.training.adds_gold_places, settings.decoder.tags)
         training = settings.training
+        gold = (training.adds_gold_places, settings.decoder.tags, training.annotators > 0)
         copies = (training.n_copies, training.renamed, training.dropped)
         key = (settings.text, triples, gold, extra, copies if training.n_copies else None)
         if key not in self._known:
@@ -119,10 +119,13 @@ def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
     """Give digests of train and dev, of weights that stages and runs have left to begin with, and
     of further grids.
     """
+    knowledge, training = settings.knowledge, settings.training
     digests = {
         split: _digest(repr(corpus.splits.get(split, ())).encode()) for split in ("train", "dev")
     }
-    knowledge, training = settings.knowledge, settings.training
+    if training.annotators:
+        said = [example.annotators for example in corpus.splits.get("train", ())]
+        digests["annotators"] = _digest(repr(said).encode())
     files: dict[str, Path] = {}
     if settings.encoder.weights:
         files["text"] = Path(settings.encoder.weights, WEIGHTS)
