@@ -79,7 +79,7 @@ def test_a_later_word_counts_and_an_entity_is_there_at_some_time():
 
 
 def test_one_file_of_changes_is_expected(tmp_path):
-    with pytest.raises(FileError, match="all-moves.*none came"):
+    with pytest.raises(FileError, match=r"all-moves.*none came"):
         find_changes(tmp_path)
 
 

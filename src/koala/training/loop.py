@@ -237,8 +237,8 @@ class Training:
         )
         if len(share) == len(items):
             return losses
-        counts = [count_targets(each, settings, annotators) for each in (share, items)]
-        return weigh_losses(losses, *counts, settings)
+        own, whole = (count_targets(each, settings, annotators) for each in (share, items))
+        return weigh_losses(losses, own, whole, settings)
 
     def averaged(self) -> AbstractContextManager[None]:
         """Put the average of the weights in use, where there is one."""
