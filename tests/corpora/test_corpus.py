@@ -61,3 +61,15 @@ def test_folds_part_train_and_dev_without_loss():
         assert len(ids[0] | ids[1]) == 60
     with pytest.raises(KoalaError, match="Fold 4 of 3"):
         build_fold(corpus, 4, 3)
+
+
+def test_texts_of_one_prompt_stay_in_one_fold(propara):
+    """As in ProPara's own splits, which share no prompt."""
+    corpus = read_corpus(propara)
+    prompts = [{e.procedure.prompt for e in corpus.splits[split]} for split in ("train", "dev")]
+    assert not prompts[0] & prompts[1]
+    for number in (1, 2, 3):
+        fold = build_fold(corpus, number, 3)
+        own = [{e.procedure.prompt for e in fold.splits[split]} for split in ("train", "dev")]
+        assert not own[0] & own[1]
+        assert own[0] | own[1] == prompts[0] | prompts[1]
