@@ -95,7 +95,8 @@ class Batcher:
     """Builds batches with the word pieces of an encoder, BERT's where no folder is given.
 
     With a prefix each entity reads its own row of pieces: its name, then the text; with a list, all
-    read the names of all, then the text. So many texts are kept, split: as many as come again and
+    read the names of all, then the text; with a prompt, the question that the text answers, where
+    one is known, stands in front of it. So many texts are kept, split: as many as come again and
     again.
     """
 
@@ -106,9 +107,10 @@ class Batcher:
         triple_tokenizer: Path | None = None,
         has_prefix: bool = False,
         has_list: bool = False,
+        has_prompt: bool = False,
         n_kept: int = 1 << 12,
     ) -> None:
-        self._pieces = _Pieces(tokenizer, n_kept, has_list=has_list)
+        self._pieces = _Pieces(tokenizer, n_kept, has_list=has_list, has_prompt=has_prompt)
         self._triple_pieces = _Pieces(triple_tokenizer or tokenizer, n_kept)
         self._has_prefix = has_prefix
 
@@ -227,6 +229,9 @@ class _Text:
     """Step and word of each piece; of a piece of the list of names, `_LIST` and the entity."""
 
 
+_MOST_PROMPT = 32
+"""Pieces of a prompt that are read; the longest of ProPara has fewer."""
+
 _MOST_TRIPLES = 1 << 16
 """So many are kept, split."""
 
@@ -234,9 +239,17 @@ _MOST_TRIPLES = 1 << 16
 class _Pieces:
     """Procedures and triples in the word pieces of one encoder, each split once while kept."""
 
-    def __init__(self, folder: Path | None, n_kept: int, *, has_list: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        n_kept: int,
+        *,
+        has_list: bool = False,
+        has_prompt: bool = False,
+    ) -> None:
         self._words = WordPieces(folder)
         self._has_list = has_list
+        self._has_prompt = has_prompt
         self.pad = self._words.pad
         self._triples: Kept[Triple, tuple[list[int], list[bool]]] = Kept(_MOST_TRIPLES)
         self._texts: Kept[int, tuple[Procedure, _Text]] = Kept(n_kept)
@@ -256,13 +269,22 @@ class _Pieces:
             for index in range(len(step.words))
         ]
         words = [word.text for step in procedure.steps for word in step.words]
-        text = self._list_names(procedure) if self._has_list else _Text([], [])
-        text.pieces.insert(0, self._words.first)
-        text.words.insert(0, None)
+        text = self._read_prompt(procedure)
+        if self._has_list:
+            names = self._list_names(procedure)
+            text.pieces.extend(names.pieces)
+            text.words.extend(names.words)
         for place, pieces in zip(where, self._words.split(words), strict=True):
             text.pieces.extend(pieces)
             text.words.extend([place] * len(pieces))
         return _Text([*text.pieces, self._words.last], [*text.words, None])
+
+    def _read_prompt(self, procedure: Procedure) -> _Text:
+        """Give [CLS] prompt [SEP], or [CLS] where there is none to read."""
+        words = procedure.prompt.split() if self._has_prompt else []
+        pieces = [piece for word in self._words.split(words) for piece in word][:_MOST_PROMPT]
+        front = [self._words.first, *([*pieces, self._words.last] if pieces else [])]
+        return _Text(front, [None] * len(front))
 
     def _list_names(self, procedure: Procedure) -> _Text:
         """Give name [SEP] name [SEP] … of all entities."""

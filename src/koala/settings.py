@@ -45,6 +45,8 @@ class EncoderSettings:
     for each entity, its name in front of the text. Both: its name in front, and marked. Listed: one
     reading for all, the names of all entities in front of the text as a recipe's ingredients are;
     every step is read with what is said of the entity's name there."""
+    has_prompt: bool = False
+    """Whether the question that a text answers stands in front of it, where one is known."""
     n_shared_layers: int = 0
     """Where the encoder knows the entity: so many lower layers run before mentions are marked;
     without a prefix, once for all entities."""
@@ -214,6 +216,9 @@ class TrainingSettings:
     annotators: float = 0.0
     """Share of what single annotators said in the losses of states and places, beside gold: where
     they disagree, a network learns how sure it can be."""
+    hidden_prompts: float = 0.5
+    """Where prompts are read: share of the texts of an epoch that are read without, by chance, so
+    that a network does not need them."""
     n_dropouts: int = 1
     """Every batch passes the decoders so often, each time with another dropout of the same reading
     of the text; losses are averaged (multi-sample dropout)."""
@@ -241,6 +246,7 @@ class TrainingSettings:
         check_least(self, "training.", part=0, n_copies=0, seed=0, extra_share=0)
         check_least(self, "training.", learning_rate=0, head_learning_rate=0, clip=0)
         check_shares(self, "training.", "layer_decay", "renamed", "dropped", "annotators")
+        check_shares(self, "training.", "hidden_prompts")
         check_shares(self, "training.", "averaging", below=True)
 
 

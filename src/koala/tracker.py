@@ -321,7 +321,11 @@ def load(
     tokenizer = folder if (folder / TOKENIZER).is_file() else None
     encoder = network.card.read_settings().encoder
     batcher = Batcher(
-        tokenizer, has_prefix=encoder.has_prefix, has_list=encoder.has_list, n_kept=_N_KEPT
+        tokenizer,
+        has_prefix=encoder.has_prefix,
+        has_list=encoder.has_list,
+        has_prompt=encoder.has_prompt,
+        n_kept=_N_KEPT,
     )
     reader = Reader(network, batcher)
     return Tracker(reader, network.card, has_knowledge=has_knowledge, n_threads=n_threads)

@@ -55,7 +55,8 @@ def predict_cli(
         ),
     ] = None,
     prompts: Annotated[
-        Path | None, typer.Option(help="Paragraphs.csv: prompts help to find triples.")
+        Path | None,
+        typer.Option(help="Paragraphs.csv: prompts help to find triples; some models read them."),
     ] = None,
     decoding: Annotated[
         DecodingName | None,

@@ -139,7 +139,9 @@ class Training:
         # Dropout is another one in every process.
         torch.manual_seed(seed + (self.processes.index << 32))
         start = time.perf_counter()
-        items = [*self.data.train, *self._draw_extra(seed)]
+        items: Sequence[Item] = [*self.data.train, *self._draw_extra(seed)]
+        if self.settings.encoder.has_prompt:
+            items = hide_prompts(items, self.settings.training.hidden_prompts, seed)
         batches = split_items(items, self.settings.training.batch, seed=seed)
         losses = self._learn(epoch, batches, show_batches)
         trained = time.perf_counter()
@@ -284,6 +286,18 @@ class Training:
         write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in [*lines, line]))
 
 
+def hide_prompts(items: Sequence[Item], share: float, seed: int) -> list[Item]:
+    """Leave out the prompts of some procedures, by chance."""
+    generator = random.Random(seed)
+    found: list[Item] = []
+    for group in group_items(items):
+        if generator.random() < share:
+            bare = replace(group[0].procedure, prompt="")
+            group = [replace(item, procedure=bare) for item in group]
+        found += group
+    return found
+
+
 def take_share(items: Sequence[Item], index: int, n: int) -> Sequence[Item]:
     """Deal the procedures of a batch to `n` processes in turn, and give one's share."""
     if n == 1:
@@ -306,6 +320,7 @@ def build_batcher(settings: Settings) -> Batcher:
         triple_tokenizer=None if knowledge.encoder == SHARED else find_weights(knowledge.encoder),
         has_prefix=settings.encoder.has_prefix,
         has_list=settings.encoder.has_list,
+        has_prompt=settings.encoder.has_prompt,
     )
 
 
