@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from koala.batch import Batcher, build_gold
 from koala.document import Procedure, annotate
@@ -43,6 +44,44 @@ def test_names_are_no_pieces_of_a_step():
     items, _ = build(has_list=True)
     counts = [Batcher(None, has_list=b).count_pieces(items[0].procedure) for b in (True, False)]
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        ({}, "[CLS] how? [SEP] mix the flour and milk. fry it in the oil. [SEP]"),
+        (
+            {"has_prefix": True},
+            "[CLS] wheat flour [SEP] how? [SEP] mix the flour and milk. fry it in the oil. [SEP]",
+        ),
+        (
+            {"has_list": True},
+            "[CLS] how? [SEP] wheat flour [SEP] olive oil [SEP] mix the flour and milk. "
+            "fry it in the oil. [SEP]",
+        ),
+    ],
+    ids=["alone", "prefix", "list"],
+)
+def test_a_prompt_stands_in_front_of_the_text(front, expected):
+    items, _ = build(has_list=False)
+    asked = replace(items[0].procedure, prompt="How?")
+    asked_items = [replace(item, procedure=asked) for item in items]
+    batcher = Batcher(None, has_prompt=True, **front)
+    batch = batcher.build(asked_items)
+    decode = load_tokenizer().decode
+    assert decode(batch.pieces[0].tolist(), skip_special_tokens=False) == expected
+    assert batcher.count_pieces(asked) == batcher.count_pieces(items[0].procedure)
+    bare = Batcher(None, **front).build(items)
+    assert (batch.step_pieces.sum(-1) == bare.step_pieces.sum(-1)).all()
+    # Without a prompt all is as if none were read.
+    assert batcher.build(items).pieces.tolist() == bare.pieces.tolist()
+
+
+def test_a_long_prompt_is_cut():
+    items, _ = build(has_list=False)
+    asked = replace(items[0].procedure, prompt="why " * 500)
+    batch = Batcher(None, has_prompt=True).build([replace(items[0], procedure=asked)])
+    assert batch.pieces.shape[1] < 60
 
 
 def test_known_places_have_their_numbers():
