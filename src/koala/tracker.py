@@ -102,12 +102,16 @@ class Tracker:
         *,
         find: bool = False,
         id: str = "text",
+        prompt: str = "",
     ) -> Grid:
         """Track entities through a text, or through steps that are split already.
 
         Without entities those worth tracking are found; with `find` they are added to the named.
+        The prompt is the question that the text answers; it helps to find triples, and some
+        networks read it.
         """
-        return self.track_all([self._build_procedure(text, entities, find=find, id=id)])[0]
+        procedure = self._build_procedure(text, entities, find=find, id=id, prompt=prompt)
+        return self.track_all([procedure])[0]
 
     def track_all(
         self,
@@ -134,9 +138,11 @@ class Tracker:
         *,
         find: bool = False,
         id: str = "text",
+        prompt: str = "",
     ) -> Explanation:
         """Track as `track` does, with a reason for every cell."""
-        return self.explain_all([self._build_procedure(text, entities, find=find, id=id)])[0]
+        procedure = self._build_procedure(text, entities, find=find, id=id, prompt=prompt)
+        return self.explain_all([procedure])[0]
 
     def explain_all(
         self,
@@ -227,9 +233,15 @@ class Tracker:
         return warnings
 
     def _build_procedure(
-        self, text: str | Sequence[str], entities: Sequence[str] | None, *, find: bool, id: str
+        self,
+        text: str | Sequence[str],
+        entities: Sequence[str] | None,
+        *,
+        find: bool,
+        id: str,
+        prompt: str,
     ) -> Procedure:
-        procedure = Procedure(id, build_steps(text), build_entities(entities))
+        procedure = Procedure(id, build_steps(text), build_entities(entities), prompt)
         if entities is None or find:
             procedure = add_participants([procedure], n_threads=self.n_threads)[0]
         if not procedure.entities and (entities is None or find):

@@ -26,6 +26,7 @@ def track_cli(
         ),
     ] = None,
     find: Annotated[bool, typer.Option("--find", help="Find more beside each --entity.")] = False,
+    prompt: Annotated[str, typer.Option(help="The question that the text answers.")] = "",
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Say why: confidence, runner-up, sentence, triples."),
@@ -73,7 +74,7 @@ def track_cli(
     tracker = decode_as(open_trackers(models, has_knowledge=knowledge), decoding)
     warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
-    shown = track(text, entity or None, find=find, id=id)
+    shown = track(text, entity or None, find=find, id=id, prompt=prompt)
     if format == GridFormat.TABLE and output is None:
         show_grids([shown])
     else:

@@ -58,6 +58,11 @@ class Document(BaseModel):
         description="What to track, aliases with `;`. Where none are named, those worth it are "
         "found.",
     )
+    prompt: str = Field(
+        "",
+        description="The question that the text answers. It helps to find triples, and some "
+        "models read it.",
+    )
     model: str = Field(
         "auto",
         description="Which of the models that `/api/health` names is to read it; `auto`: the one "

@@ -30,6 +30,7 @@ def check_documents(
             _check(len(content), limits.steps, "steps", "steps", field)
             for index, step in enumerate(content):
                 _check_step(step, limits, f"{field}.{index}")
+        _check_step(document.prompt, limits, f"{place}prompt")
         length = len(content) if isinstance(content, str) else sum(map(len, content))
         _check(length, limits.characters, "characters", "characters", field)
         entities = document.entities or ()
@@ -91,7 +92,13 @@ def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]
     run = tracker.explain if document.explain else tracker.track
     # No names are no wish to track nothing.
     entities = document.entities or None
-    grid = run(document.content, entities, find=document.find, id=document.id or id)
+    grid = run(
+        document.content,
+        entities,
+        find=document.find,
+        id=document.id or id,
+        prompt=document.prompt,
+    )
     value = grid.to_dict()
     if warnings := tracker.find_warnings(document.content, document.entities):
         value["warnings"] = warnings
