@@ -10,7 +10,7 @@ from koala.cli.output import refuse_stdout, show, write_json
 from koala.cli.training import needs_training, open_source, tell
 from koala.errors import KoalaError
 
-EXPORT_EXAMPLE = "Example: koala export runs/tracker-minilm-seed0 -o my-model --data propara/"
+EXPORT_EXAMPLE = "Example: koala export runs/koala-small-seed0 -o my-model --data propara/"
 MODELS_EXAMPLE = "Example: koala models --json"
 
 
