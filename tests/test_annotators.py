@@ -71,6 +71,7 @@ def test_a_later_word_counts_and_an_entity_is_there_at_some_time():
         Change(2, "glacier", "move", "hill", "valley"),
         Change(1, "glacier", "move", "?", "lake"),
         Change(1, "water", "destroy", "-", "-"),
+        Change(0, "glacier", "move", "valley", "sun"),
         Change(3, "glacier", "move", "valley", "moon"),
     ]
     (grid,) = build_grids(GOLD, [changes])

@@ -14,7 +14,8 @@ from koala.grid import Grid, Row
 from koala.states import ABSENT, LAST_TAGS, UNKNOWN
 
 _COLUMNS = ("PID", "SID", "Step", "Participant", "Type", "From", "To")
-_PATTERN = "all-moves*.tsv"
+PATTERN = "all-moves*.tsv"
+"""What the file of changes is called."""
 
 UNSAID = ""
 """The place of an entity of which an annotator did not say where it is; `?` was said."""
@@ -35,10 +36,10 @@ class Change:
 
 def find_changes(folder: Path) -> Path:
     """Find the file of changes in the folder of the published labels."""
-    found = sorted(folder.glob(_PATTERN))
+    found = sorted(folder.glob(PATTERN))
     if len(found) != 1:
         came = ", ".join(path.name for path in found) or "none"
-        raise FileError(folder, f"one file {_PATTERN} was expected, {came} came.")
+        raise FileError(folder, f"one file {PATTERN} was expected, {came} came.")
     return found[0]
 
 
@@ -77,7 +78,7 @@ def _build_row(gold: Row, changes: Sequence[Change]) -> Row:
     own = [
         change
         for change in changes
-        if change.step <= len(gold.steps)
+        if 1 <= change.step <= len(gold.steps)
         and aliases & {alias.strip().lower() for alias in (change.name, *change.name.split(";"))}
     ]
     own.sort(key=lambda change: change.step)

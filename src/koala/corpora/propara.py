@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from koala.annotators import build_grids, find_changes, read_changes
+from koala.annotators import PATTERN, build_grids, find_changes, read_changes
 from koala.corpora.corpus import SPLITS, Corpus, Example
 from koala.corpora.leaderboard import read_leaderboard
 from koala.document import Entity, Procedure, Step
@@ -13,7 +13,6 @@ from koala.files import read_csv
 from koala.grid import Grid, Row
 
 _ANNOTATIONS = "State_change_annotations.csv"
-_LABELS = "sentence-labels"
 
 
 def is_here(folder: Path) -> bool:
@@ -28,9 +27,10 @@ def read(folder: Path) -> Corpus:
     """Read ProPara; the CSV files have the prompts, the leaderboard the entities of test."""
     csv_folder = folder / "csv" if (folder / "csv").is_dir() else folder
     leaderboard = folder / "leaderboard"
+    labels = folder / "sentence-labels"
     if not (csv_folder / _ANNOTATIONS).is_file():
-        return read_leaderboard(leaderboard)
-    corpus = add_annotators(read_released(csv_folder), folder / _LABELS)
+        return add_annotators(read_leaderboard(leaderboard), labels)
+    corpus = add_annotators(read_released(csv_folder), labels)
     if not leaderboard.is_dir():
         return corpus
     # The annotations of test are not public: its entities come from the template.
@@ -42,7 +42,7 @@ def read(folder: Path) -> Corpus:
 
 def add_annotators(corpus: Corpus, folder: Path) -> Corpus:
     """Add what single annotators said, where the folder of the published labels is here."""
-    if not folder.is_dir():
+    if not any(folder.glob(PATTERN)):
         return corpus
     changes = read_changes(find_changes(folder))
     splits = {
