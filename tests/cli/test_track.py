@@ -18,16 +18,19 @@ class FakeTracker:
 
     def __init__(self):
         self.calls = []
+        self.prompts = []
 
-    def track(self, text, entities=None, *, find=False, id="text"):
+    def track(self, text, entities=None, *, find=False, id="text", prompt=""):
         self.calls.append((text, entities, find, id))
+        self.prompts.append(prompt)
         return RAIN
 
     def find_unnamed(self, _text, entities):
         return [name for name in entities if name == "unicorn"]
 
-    def explain(self, text, entities=None, *, find=False, id="text"):
+    def explain(self, text, entities=None, *, find=False, id="text", prompt=""):
         self.calls.append((text, entities, find, id))
+        self.prompts.append(prompt)
         return explain(RAIN, TRIPLES)
 
 
@@ -81,6 +84,13 @@ def track(tracker, models, tmp_path, monkeypatch):
 def test_entities_are_named_or_found_or_both(track, tracker, words, entities, find):
     track(*words)
     assert tracker.calls == [(TEXT, entities, find, "rain")]
+
+
+def test_a_prompt_may_be_given(track, tracker):
+    track()
+    track("--prompt", "How does it rain?")
+    track("--prompt", "How does it rain?", "--explain")
+    assert tracker.prompts == ["", "How does it rain?", "How does it rain?"]
 
 
 def test_the_example_is_tracked_like_any_text(track, tracker):

@@ -21,20 +21,22 @@ class FakeTracker:
         self.card = SimpleNamespace(name=name, signature=self.signature)
         self.found = tuple(found)
         self.calls = []
+        self.prompts = []
         self.gate = Event()
         self.gate.set()
         self.begun = Semaphore(0)
 
-    def track(self, text, entities=None, *, find=False, id="text"):
-        return self.explain(text, entities, find=find, id=id).grid
+    def track(self, text, entities=None, *, find=False, id="text", prompt=""):
+        return self.explain(text, entities, find=find, id=id, prompt=prompt).grid
 
     find_warnings = Tracker.find_warnings
 
     def find_unnamed(self, _text, entities):
         return [name for name in entities if name == "unicorn"]
 
-    def explain(self, text, entities=None, *, find=False, id="text"):
+    def explain(self, text, entities=None, *, find=False, id="text", prompt=""):
         self.calls.append((text, entities, find, id))
+        self.prompts.append(prompt)
         self.begun.release()
         assert self.gate.wait(30)
         steps = tuple(text.splitlines() if isinstance(text, str) else text)

@@ -51,6 +51,17 @@ def test_an_object_gives_a_grid(client, tracker):
     }  # fmt: skip
 
 
+def test_a_prompt_is_read_and_has_a_limit(client, tracker):
+    answer = ask(client, {"text": TEXT, "entities": ["water"], "prompt": "How does it rain?"})
+    assert answer.status_code == 200
+    assert tracker.prompts[-1] == "How does it rain?"
+    # As of a record of `koala batch`, it does not come back.
+    assert "prompt" not in answer.json()
+    refused = ask(client, {"text": TEXT, "entities": ["water"], "prompt": "why " * 100_000})
+    assert refused.status_code in (413, 422)
+    assert error_of(refused).field == "prompt"
+
+
 def test_a_list_gives_a_list_in_order(client):
     value = [{"text": TEXT, "entities": ["a"]}, {"id": 7, "steps": ["To b."], "entities": ["b"]}]
     grids = ask(client, value).json()
