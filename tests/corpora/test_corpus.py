@@ -71,5 +71,8 @@ def test_texts_of_one_prompt_stay_in_one_fold(propara):
     for number in (1, 2, 3):
         fold = build_fold(corpus, number, 3)
         own = [{e.procedure.prompt for e in fold.splits[split]} for split in ("train", "dev")]
-        assert not own[0] & own[1]
         assert own[0] | own[1] == prompts[0] | prompts[1]
+        # A full stop makes no other prompt: "Describe the life cycle of a plant" comes with and
+        # without.
+        bare = [{prompt.rstrip(".?") for prompt in each} for each in own]
+        assert not bare[0] & bare[1]

@@ -8,9 +8,16 @@ import pytest
 from koala.corpora import Example, read_corpus
 from koala.document import Entity, Procedure, Step, annotate
 from koala.grid import Grid, Row
+from koala.items import build_items, group_items
 from koala.settings import TrainingSettings
 from koala.states import Action
-from koala.training.augmentation import choose_steps, keep_steps, make_copies, rename
+from koala.training.augmentation import (
+    choose_steps,
+    hide_prompts,
+    keep_steps,
+    make_copies,
+    rename,
+)
 
 from .. import tiny
 
@@ -139,3 +146,20 @@ def test_answers_of_the_real_corpus_stay_true(propara):
 
 def _find_places(example):
     return {place for row in example.gold.rows for place in row.locations} - {"-", "?"}
+
+
+def test_some_prompts_are_hidden_by_chance():
+    procedures = [
+        Procedure(str(n), (Step("Water falls."),), (Entity("water"), Entity("rain")), "How?")
+        for n in range(100)
+    ]
+    items = build_items(procedures, [((), ())] * len(procedures))
+    hidden = hide_prompts(items, 0.5, seed=1)
+    assert [(i.procedure.id, i.entity) for i in hidden] == [
+        (i.procedure.id, i.entity) for i in items
+    ]
+    # The entities of a procedure still share one text.
+    assert len(group_items(hidden)) == len(procedures)
+    assert 30 < sum(not group[0].procedure.prompt for group in group_items(hidden)) < 70
+    assert hide_prompts(items, 0.5, seed=1) == hidden != hide_prompts(items, 0.5, seed=2)
+    assert hide_prompts(items, 0.0, seed=1) == items

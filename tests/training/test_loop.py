@@ -9,7 +9,6 @@ from safetensors.torch import load_file  # noqa: E402
 from koala.document import Procedure, Span, Step, annotate, build_entity  # noqa: E402
 from koala.errors import FileError  # noqa: E402
 from koala.grid import Grid, Row  # noqa: E402
-from koala.items import group_items  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.prediction import predict_grids  # noqa: E402
 from koala.settings import Settings  # noqa: E402
@@ -23,7 +22,7 @@ from koala.training.checkpoint import (  # noqa: E402
     save_checkpoint,
 )
 from koala.training.data import add_gold_candidates, build_training_data  # noqa: E402
-from koala.training.loop import Training, hide_prompts  # noqa: E402
+from koala.training.loop import Training  # noqa: E402
 from koala.training.loss import Losses, average_losses  # noqa: E402
 from koala.training.optimizer import set_rates  # noqa: E402
 
@@ -242,26 +241,6 @@ def test_fused_steps_are_the_same_steps(base, data, tmp_path):
     assert plain.keys() == fused.keys()
     for name, weight in plain.items():
         torch.testing.assert_close(fused[name], weight, rtol=1e-4, atol=1e-5)
-
-
-def test_some_prompts_are_hidden_by_chance(data):
-    items = [
-        replace(item, procedure=procedure)
-        for n in range(40)
-        for group in group_items(data.train)
-        for procedure in [replace(group[0].procedure, id=str(n), prompt="How?")]
-        for item in group
-    ]
-    hidden = hide_prompts(items, 0.5, seed=1)
-    assert [(i.procedure.id, i.entity) for i in hidden] == [
-        (i.procedure.id, i.entity) for i in items
-    ]
-    # The entities of a procedure still share one text.
-    assert len(group_items(hidden)) == len(group_items(items))
-    n = sum(not group[0].procedure.prompt for group in group_items(hidden))
-    assert 0.3 < n / len(group_items(items)) < 0.7
-    assert hide_prompts(items, 0.5, seed=1) == hidden != hide_prompts(items, 0.5, seed=2)
-    assert hide_prompts(items, 0.0, seed=1) == items
 
 
 def test_annotators_count_as_much_as_they_are_given(base, tmp_path):

@@ -71,21 +71,28 @@ class Corpus:
         return figures | {"total": measure(everything, is_tokenized=self.is_tokenized)}
 
 
+def find_fold(procedure: Procedure, total: int) -> int:
+    """Give the part, from 0 on, that a procedure belongs to in cross-validation.
+
+    Texts of one prompt stay together, as in ProPara's own splits: who has learned how one text
+    tells of fossils knows half of what the next says of them. Where there is no prompt, the id
+    decides.
+    """
+    topic = procedure.prompt.strip(" .?").lower() or procedure.id
+    return int.from_bytes(hashlib.sha256(topic.encode()).digest()[:4]) % total
+
+
 def build_fold(corpus: Corpus, number: int, total: int) -> Corpus:
     """Part train and dev anew for cross-validation: part `number` of `total` becomes dev.
 
-    Texts of one prompt stay in one part, as in ProPara's own splits: who has learned how one text
-    tells of fossils knows half of what the next says of them. Parts depend on the prompts alone,
-    and on ids where there are none; test is left out.
+    Test is left out.
     """
     if not 1 <= number <= total or total < 2:
         raise KoalaError(f"Fold {number} of {total} came; 1 to {total} of 2 or more was expected.")
     examples = [*corpus.take("train"), *corpus.take("dev")]
     parts: dict[bool, list[Example]] = {True: [], False: []}
     for example in examples:
-        topic = example.procedure.prompt or example.procedure.id
-        digest = hashlib.sha256(topic.strip().lower().encode()).digest()
-        parts[int.from_bytes(digest[:4]) % total == number - 1].append(example)
+        parts[find_fold(example.procedure, total) == number - 1].append(example)
     return Corpus(corpus.name, {"train": tuple(parts[False]), "dev": tuple(parts[True])})
 
 

@@ -3,7 +3,7 @@
 An entity gets the name of an entity of another text, everywhere: what is learnt of a text is then
 what its words say happens, not what usually happens to such a thing. A step in which nothing
 changes may be left out. A copy in which names are found in other steps than before, or in which the
-answers name a place that is no longer found, is thrown away.
+answers name a place that is no longer found, is thrown away. Prompts may be hidden.
 """
 
 import random
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from koala.corpora import Example
 from koala.document import Procedure
 from koala.grid import Cell, Row
+from koala.items import Item, group_items
 from koala.prediction import annotate_as
 from koala.settings import TextSettings, TrainingSettings
 from koala.states import Action
@@ -55,6 +56,18 @@ def make_copies(
     found = annotate_as(text, [copy.example.procedure for copy in made])
     pairs = zip(made, found, strict=True)
     return [copy.example for copy, procedure in pairs if _is_true(copy, procedure)]
+
+
+def hide_prompts(items: Sequence[Item], share: float, seed: int) -> list[Item]:
+    """Leave out the prompts of some procedures, by chance."""
+    generator = random.Random(seed)
+    found: list[Item] = []
+    for group in group_items(items):
+        if generator.random() < share:
+            bare = replace(group[0].procedure, prompt="")
+            group = [replace(item, procedure=bare) for item in group]
+        found += group
+    return found
 
 
 def _find_nouns(procedure: Procedure) -> list[str]:

@@ -23,6 +23,7 @@ from koala.model.koala import build_model
 from koala.prediction import Reader, Scored, Temperatures, decode_grids, score_items
 from koala.processes import Processes, trim_memory
 from koala.settings import SHARED, Settings
+from koala.training.augmentation import hide_prompts
 from koala.training.averaging import WeightAverage
 from koala.training.calibration import find_temperatures, measure_surprise
 from koala.training.checkpoint import (
@@ -284,18 +285,6 @@ class Training:
         # After a kill between log and checkpoint the epoch is run again: its first line goes.
         lines = [old for old in read_log(path) if old.epoch < line.epoch]
         write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in [*lines, line]))
-
-
-def hide_prompts(items: Sequence[Item], share: float, seed: int) -> list[Item]:
-    """Leave out the prompts of some procedures, by chance."""
-    generator = random.Random(seed)
-    found: list[Item] = []
-    for group in group_items(items):
-        if generator.random() < share:
-            bare = replace(group[0].procedure, prompt="")
-            group = [replace(item, procedure=bare) for item in group]
-        found += group
-    return found
 
 
 def take_share(items: Sequence[Item], index: int, n: int) -> Sequence[Item]:

@@ -1,6 +1,5 @@
 """Learns which things of a text are worth tracking from the entities that people chose to track."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from koala.corpora.corpus import find_fold
 from koala.document import Procedure
 from koala.encoders import Encoder
 from koala.errors import KoalaError
@@ -119,7 +119,7 @@ def cross_validate(
     lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning
 ) -> list[list[float]]:
     """Give for every lesson the scores of its things from a ranker that never saw its prompt."""
-    parts = [_find_fold(lesson.procedure, settings.folds) for lesson in lessons]
+    parts = [find_fold(lesson.procedure, settings.folds) for lesson in lessons]
     rankers = []
     for part in range(settings.folds):
         others = [lesson for lesson, other in zip(lessons, parts, strict=True) if other != part]
@@ -128,12 +128,6 @@ def cross_validate(
         [rankers[part].score(description) for description in lesson.described[1]]
         for lesson, part in zip(lessons, parts, strict=True)
     ]
-
-
-def _find_fold(procedure: Procedure, folds: int) -> int:
-    """Procedures with one prompt tell of one thing: they stay together."""
-    key = procedure.prompt.strip(" .?").lower() or procedure.id
-    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4]) % folds
 
 
 def find_threshold(lessons: Sequence[Lesson], scores: Sequence[Sequence[float]]) -> float:
