@@ -13,7 +13,7 @@ from koala.training.ablation import read_ablation, read_row
 from koala.training.loop import LOG, read_log
 from koala.training.report import EXPECTED, PREDICTIONS, read_report
 from koala.training.run import DataSource
-from koala.training.validation import list_folds, render_folds, run_folds, write_folds
+from koala.training.validation import Folds, list_folds, render_folds, run_folds, write_folds
 
 from .. import tiny
 
@@ -63,7 +63,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def validated(folder):
     ablation = read_ablation(folder / "table.toml")
-    return ablation, run_folds(ablation, DataSource(build_corpus()), folder / "runs", n_folds=2)
+    return ablation, run_folds(
+        ablation, DataSource(build_corpus()), folder / "runs", folds=Folds(2)
+    )
 
 
 def test_every_procedure_is_scored_once_by_a_network_that_never_saw_it(validated, folder):
@@ -108,7 +110,7 @@ def test_what_a_table_cannot_say_is_refused(old, new, message, tmp_path):
 def test_too_many_folds_are_refused_before_the_first_run(folder):
     ablation = read_ablation(folder / "table.toml")
     with pytest.raises(KoalaError, match="too many for 9 procedures"):
-        run_folds(ablation, DataSource(build_corpus()), folder / "none", n_folds=50)
+        run_folds(ablation, DataSource(build_corpus()), folder / "none", folds=Folds(50))
     assert not (folder / "none").exists()
 
 
@@ -125,9 +127,9 @@ def test_the_last_epoch_is_kept_whatever_its_score(folder):
 
 def test_rows_are_compared_with_the_first(validated, folder):
     ablation, rows = validated
-    write_folds(ablation, rows, folder / "runs")
+    write_folds(ablation, rows, Folds(2), folder / "runs")
     table = (folder / "runs" / "table-2-folds.md").read_text()
-    assert table == render_folds(ablation, rows)
+    assert table == render_folds(ablation, rows, Folds(2))
     values = json.loads((folder / "runs" / "table-2-folds.json").read_text())
     assert values == json.loads(json.dumps(list_folds(rows)))
     assert values[0]["compare"] is None
@@ -143,6 +145,19 @@ def test_a_finished_table_is_not_run_again(validated, folder):
     ablation, rows = validated
     times = {path: path.stat().st_mtime_ns for path in (folder / "runs").glob("*/last.safetensors")}
     assert len(times) == 4
-    again = run_folds(ablation, DataSource(build_corpus()), folder / "runs", n_folds=2)
+    again = run_folds(ablation, DataSource(build_corpus()), folder / "runs", folds=Folds(2))
     assert {path: path.stat().st_mtime_ns for path in times} == times
-    assert render_folds(ablation, again) == render_folds(ablation, rows)
+    assert render_folds(ablation, again, Folds(2)) == render_folds(ablation, rows, Folds(2))
+
+
+def test_some_folds_are_scored_by_themselves(validated, folder):
+    ablation, _ = validated
+    only = Folds(2, (2,))
+    rows = run_folds(ablation, DataSource(build_corpus()), folder / "runs", folds=only)
+    own = read_grids(folder / "runs" / "base-seed5-fold2of2" / EXPECTED)
+    gold = {e.procedure.id: e.gold for split in build_corpus().splits.values() for e in split}
+    again = score(own, {id: gold[id] for id in own})
+    assert 0 < len(own) < len(gold)
+    assert rows[0].expected.overall == again.overall
+    write_folds(ablation, rows, only, folder / "runs")
+    assert "in fold 2 of 2; the last" in (folder / "runs" / "table-2-folds-2.md").read_text()

@@ -9,6 +9,7 @@ from koala.cli.corpus import Data, find_corpus, name_folder
 from koala.cli.output import is_main, refuse_stdout, write, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
+from koala.errors import KoalaError
 
 EXAMPLE = "Example: koala ablate configs/ablation-minilm.toml --data propara/ -o runs/ablation"
 
@@ -31,10 +32,22 @@ def ablate_cli(
             "with the table's first seed.",
         ),
     ] = None,
+    fold: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="With --folds: only the K-th part (repeatable); quicker, and says less.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Train every row with every seed; what is finished is not run again, so it can be resumed."""
     refuse_stdout(output, "A folder")
+    if fold and max(fold) > (folds or 0):
+        raise KoalaError(
+            f"--fold {max(fold)} came with {folds or 'no'} --folds; it is one of them."
+        )
     with needs_training():
         from koala.training.ablation import (
             find_corpus_name,
@@ -44,7 +57,13 @@ def ablate_cli(
             run_ablation,
             write_ablation,
         )
-        from koala.training.validation import list_folds, render_folds, run_folds, write_folds
+        from koala.training.validation import (
+            Folds,
+            list_folds,
+            render_folds,
+            run_folds,
+            write_folds,
+        )
 
         ablation = read_ablation(config)
         corpus = find_corpus_name(ablation)
@@ -53,8 +72,9 @@ def ablate_cli(
             if folds is None:
                 results = run_ablation(ablation, source, folder, tell=tell, show_batches=batches)
             else:
+                parts = Folds(folds, tuple(fold or ()))
                 rows = run_folds(
-                    ablation, source, folder, n_folds=folds, tell=tell, show_batches=batches
+                    ablation, source, folder, folds=parts, tell=tell, show_batches=batches
                 )
             if not is_main():
                 return
@@ -62,8 +82,8 @@ def ablate_cli(
                 write_ablation(ablation, results, source, folder)
                 table, values = render_table(ablation, results), list_results(results)
             else:
-                write_folds(ablation, rows, folder)
-                table, values = render_folds(ablation, rows), list_folds(rows)
+                write_folds(ablation, rows, parts, folder)
+                table, values = render_folds(ablation, rows, parts), list_folds(rows)
     tell(f"Wrote {folder}.")
     if as_json:
         write_json(values)

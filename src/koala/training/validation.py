@@ -39,6 +39,35 @@ Scores = DocumentScores | RecipesScores
 
 
 @dataclass(frozen=True, slots=True)
+class Folds:
+    """In how many parts all procedures are, and which of them are scored."""
+
+    total: int
+    only: tuple[int, ...] = ()
+    """Numbers from 1 on; some are quicker and say less. Empty: all."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The parts that are scored, in order."""
+        return tuple(sorted(set(self.only))) or tuple(range(1, self.total + 1))
+
+    @property
+    def name(self) -> str:
+        """What files are called by."""
+        return "-".join([f"{self.total}-folds", *map(str, self.numbers if self.only else ())])
+
+    def describe(self) -> str:
+        """Say in words which procedures are scored."""
+        if not self.only:
+            return (
+                "All procedures of train and dev, each scored by that network of "
+                f"{self.total} folds that has not learned from it"
+            )
+        numbers = ", ".join(map(str, self.numbers))
+        return f"The procedures of train and dev in fold {numbers} of {self.total}"
+
+
+@dataclass(frozen=True, slots=True)
 class ValidatedRow:
     """A row over all folds: the runs, and all procedures scored together."""
 
@@ -61,47 +90,53 @@ def run_folds(
     source: DataSource,
     folder: Path,
     *,
-    n_folds: int,
+    folds: Folds,
     tell: Tell = lambda _: None,
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> list[ValidatedRow]:
     """Run what is not yet run, fold by fold, with the table's first seed."""
     seed = ablation.seeds[0]
     settings = [read_row(ablation, row, seed) for row in ablation.rows]
-    folds = [source.over(fold) for fold in _build_folds(source.corpus, n_folds)]
+    sources = {n: source.over(_build_fold(source.corpus, n, folds)) for n in folds.numbers}
+    gold = {
+        example.procedure.id: example.gold
+        for fold in sources.values()
+        for example in fold.corpus.take("dev")
+        if example.gold is not None
+    }
     runs: list[list[Path]] = [[] for _ in ablation.rows]
     reports: list[list[RunReport]] = [[] for _ in ablation.rows]
-    for number, fold in enumerate(folds, 1):
+    for number, fold in sources.items():
         for row, own, paths, found in zip(ablation.rows, settings, runs, reports, strict=True):
-            run = folder / f"{Path(row.settings).stem}-seed{seed}-fold{number}of{n_folds}"
-            tell(f"{row.name}, fold {number} of {n_folds}: {run}")
+            run = folder / f"{Path(row.settings).stem}-seed{seed}-fold{number}of{folds.total}"
+            tell(f"{row.name}, fold {number} of {folds.total}: {run}")
             paths.append(run)
             found.append(run_or_read(own, fold, run, tell=tell, show_batches=show_batches))
     first, *others = (
-        _validate(RowResult(row, tuple(found)), paths, source.corpus)
+        _validate(RowResult(row, tuple(found)), paths, source.corpus.name, gold)
         for row, found, paths in zip(ablation.rows, reports, runs, strict=True)
     )
     return [first, *(replace(row, comparison=_compare(row.best, first.best)) for row in others)]
 
 
-def _build_folds(corpus: Corpus, n_folds: int) -> list[Corpus]:
-    folds = [build_fold(corpus, number, n_folds) for number in range(1, n_folds + 1)]
-    if not all(fold.splits["train"] and fold.splits["dev"] for fold in folds):
+def _build_fold(corpus: Corpus, number: int, folds: Folds) -> Corpus:
+    fold = build_fold(corpus, number, folds.total)
+    if not (fold.splits["train"] and fold.splits["dev"]):
         n = len(corpus.take("train")) + len(corpus.take("dev"))
-        raise KoalaError(f"{n_folds} folds are too many for {n} procedures: one would be empty.")
-    return folds
+        raise KoalaError(f"{folds.total} folds are too many for {n} procedures: one is empty.")
+    return fold
 
 
-def _validate(result: RowResult, runs: Sequence[Path], corpus: Corpus) -> ValidatedRow:
+def _validate(
+    result: RowResult, runs: Sequence[Path], corpus: str, gold: dict[str, Grid]
+) -> ValidatedRow:
     """Put the grids of all folds together and score them."""
-    gold = {e.procedure.id: e.gold for split in ("train", "dev") for e in corpus.take(split)}
-    known = {id: grid for id, grid in gold.items() if grid is not None}
-    names = (RECIPES, EXPECTED_RECIPES) if corpus.name == "recipes" else (PREDICTIONS, EXPECTED)
+    names = (RECIPES, EXPECTED_RECIPES) if corpus == "recipes" else (PREDICTIONS, EXPECTED)
     decoded, expected = (_read_all([run / name for run in runs]) for name in names)
     return ValidatedRow(
         result,
-        score_corpus(corpus.name, decoded, known),
-        score_corpus(corpus.name, expected, known) if expected else None,
+        score_corpus(corpus, decoded, gold),
+        score_corpus(corpus, expected, gold) if expected else None,
     )
 
 
@@ -117,7 +152,7 @@ def _compare(one: Scores, other: Scores) -> Comparison | None:
     return compare_documents(one, other) if len(one.per_process) >= LEAST else None
 
 
-def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow]) -> str:
+def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow], folds: Folds) -> str:
     """Render the rows in Markdown: all procedures together, and how much folds differ."""
     head = ["model", "F1, decoded", "P", "R", "F1, expected", "against the first row, 95 %"]
     head += ["F1 of folds", "surprise: tags", "places"]
@@ -131,15 +166,13 @@ def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow]) -> str:
         cells.append(format_spread(100, *row.result.mean(*key)))
         cells += [f"{value:.3f}" for value in _average_surprise(row.result.reports)]
         lines.append(f"| {' | '.join(cells)} |")
-    n_folds = len(rows[0].result.reports)
     epoch = (
         "the last epoch, which nobody chose."
         if all(row.result.is_last for row in rows)
         else "the epoch was chosen on what is scored, so these are upper figures."
     )
     about = (
-        f"All procedures of train and dev, each scored by that network of {n_folds} folds that has "
-        f"not learned from it; {epoch} Decoded: as the row's settings say; P, R, F1 and the "
+        f"{folds.describe()}; {epoch} Decoded: as the row's settings say; P, R, F1 and the "
         "difference are of grids with the best expected score, where a row can choose by it. "
         "Surprise is the mean −log p of what is true, under temperatures found on the fold. "
         f"Seed {ablation.seeds[0]}."
@@ -173,8 +206,10 @@ def list_folds(rows: Sequence[ValidatedRow]) -> list[dict[str, object]]:
     return found
 
 
-def write_folds(ablation: Ablation, rows: Sequence[ValidatedRow], folder: Path) -> None:
+def write_folds(
+    ablation: Ablation, rows: Sequence[ValidatedRow], folds: Folds, folder: Path
+) -> None:
     """Write the table and its numbers beside the runs, called as the table's file."""
-    name = f"{ablation.path.stem}-{len(rows[0].result.reports)}-folds"
-    write_text(folder / f"{name}.md", render_folds(ablation, rows))
+    name = f"{ablation.path.stem}-{folds.name}"
+    write_text(folder / f"{name}.md", render_folds(ablation, rows, folds))
     write_text(folder / f"{name}.json", json.dumps(list_folds(rows), indent=2) + "\n")
