@@ -3,8 +3,8 @@
     python benchmarks/related_grids.py openpi DATA/other/openpi.tar.gz -o runs/openpi
     python benchmarks/related_grids.py babi DATA/other/babi.tar.gz -o runs/babi
 
-The folder is as ProPara's leaderboard has it, so `koala train CONFIG --data runs/openpi` learns from
-it; `training.start` then begins with that. Nothing is created or destroyed here.
+The folder is as ProPara's leaderboard has it, so `koala train CONFIG --data runs/openpi` learns
+from it; `training.start` then begins with that. Nothing is created or destroyed here.
 
 OpenPI: "location of flour was in the bag before and in the bowl afterwards". Of an entity that the
 text names, the places that it names count; others are unknown. What changed otherwise stays where
@@ -120,7 +120,7 @@ def _strip(phrase: str) -> str:
 
 
 def _is_named(name: str, text: str) -> bool:
-    is_short = 2 < len(name) and len(name.split()) <= 3
+    is_short = len(name) > 2 and len(name.split()) <= 3
     return is_short and re.search(rf"\b{re.escape(name)}s?\b", text) is not None
 
 
@@ -175,14 +175,15 @@ def write_folder(grids: Sequence[Grid], folder: Path) -> None:
     """Write sentences and answers of train and dev."""
     for split in ("train", "dev"):
         own = [grid for n, grid in enumerate(grids) if (n % _DEV == 0) == (split == "dev")]
-        (folder / split).mkdir(parents=True, exist_ok=True)
+        here = folder / "leaderboard" / split
+        here.mkdir(parents=True, exist_ok=True)
         sentences = (
             f"{grid.id}\t{number}\t{step}\n"
             for grid in own
             for number, step in enumerate(grid.steps, 1)
         )
-        write_text(folder / split / "sentences.tsv", "".join(sentences))
-        write_text(folder / split / "answers.tsv", "".join(grid.to_tsv() for grid in own))
+        write_text(here / "sentences.tsv", "".join(sentences))
+        write_text(here / "answers.tsv", "".join(grid.to_tsv() for grid in own))
 
 
 def main() -> None:

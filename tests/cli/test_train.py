@@ -132,6 +132,13 @@ def test_ablate_by_folds_scores_train_and_dev(home, koala, tmp_path):
     [row] = json.loads(koala(*words, "-o", tmp_path, "--json").stdout)
     assert len(row["reports"]) == 2
     assert row["signature"].startswith("propara-document|n:")
+    # A part by itself is already run, and says that it is a part.
+    part = koala(*words, "--fold", "2", "-o", tmp_path)
+    assert part.returncode == 0, part.stderr
+    assert "in fold 2 of 2" in part.stdout
+    wrong = koala(*words, "--fold", "3", "-o", tmp_path)
+    assert wrong.returncode == 2
+    assert "--fold 3 came with 2 --folds" in wrong.stderr
 
 
 @pytest.mark.parametrize(
