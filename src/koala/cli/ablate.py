@@ -46,7 +46,8 @@ def ablate_cli(
     refuse_stdout(output, "A folder")
     if fold and max(fold) > (folds or 0):
         raise KoalaError(
-            f"--fold {max(fold)} came with {folds or 'no'} --folds; it is one of them."
+            f"--fold {max(fold)} came with {folds or 'no'} --folds. It is the number of a part: "
+            "give as many --folds, or a lower --fold."
         )
     with needs_training():
         from koala.training.ablation import (
