@@ -12,8 +12,19 @@ _QUESTION = " Now, what happens?"
 
 
 def read_articles(path: Path, split: str = "train") -> dict[str, list[str]]:
-    """Give the steps of every article: each line repeats all steps up to its own."""
-    texts: dict[str, dict[int, str]] = {}
+    """Give the steps of every article."""
+    return {
+        article: [step for step, _ in steps]
+        for article, steps in read_labelled(path, split).items()
+    }
+
+
+def read_labelled(path: Path, split: str = "train") -> dict[str, list[tuple[str, str]]]:
+    """Give the steps of every article with what changes in each, in OpenPI's words.
+
+    Each line repeats all steps up to its own.
+    """
+    texts: dict[str, dict[int, tuple[str, str]]] = {}
     with tarfile.open(path) as archive:
         for member in archive:
             if not member.name.endswith(f"{split}.jsonl"):
@@ -21,16 +32,15 @@ def read_articles(path: Path, split: str = "train") -> dict[str, list[str]]:
             for line in archive.extractfile(member):
                 value = json.loads(line)
                 article, _, number = value["id"].partition("||")
-                texts.setdefault(article, {})[int(number)] = value["question"].removesuffix(
-                    _QUESTION
-                )
+                text = value["question"].removesuffix(_QUESTION)
+                texts.setdefault(article, {})[int(number)] = text, value["answer"]
     articles = {}
     for article, lines in texts.items():
         steps, before = [], ""
-        for number in sorted(lines):
-            steps.append(lines[number].removeprefix(before).strip())
-            before = lines[number]
-        articles[article] = [step for step in steps if step]
+        for _, (text, answer) in sorted(lines.items()):
+            steps.append((text.removeprefix(before).strip(), answer))
+            before = text
+        articles[article] = [(step, answer) for step, answer in steps if step]
     return articles
 
 

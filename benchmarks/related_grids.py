@@ -13,12 +13,12 @@ it is. bAbI: a text is the first ten statements of a story; who carries a thing 
 
 import argparse
 import html
-import json
 import re
 import tarfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from openpi_texts import read_labelled
 
 from koala.files import write_text
 from koala.grid import Grid, Row
@@ -35,68 +35,31 @@ _STORY_STEPS = 10
 _DEV = 10
 """Of so many procedures one is dev."""
 
-
-@dataclass
-class Article:
-    """Steps of a text, and what changes in each: attribute, entity, before, after."""
-
-    steps: list[str] = field(default_factory=list)
-    changes: list[list[tuple[str, str, str, str]]] = field(default_factory=list)
+Change = tuple[str, str, str, str]
+"""Attribute, entity, before, after."""
 
 
 def read_openpi(path: Path) -> Iterator[Grid]:
     """Give the grids of train and dev."""
-    for id, article in _read_articles(path).items():
-        if 3 <= len(article.steps) <= 12:
-            rows = _build_rows(article)
+    for id, article in (read_labelled(path, "dev") | read_labelled(path, "train")).items():
+        if 3 <= len(article) <= 12:
+            steps = tuple(" ".join(html.unescape(step).split()) for step, _ in article)
+            changes = [_CHANGE.findall(html.unescape(answer).lower()) for _, answer in article]
+            rows = _build_rows(" ".join(steps).lower(), changes)
             if rows:
-                yield Grid(id, tuple(article.steps), tuple(rows))
+                yield Grid(id.removeprefix("www.wikihow.com/"), steps, tuple(rows))
 
 
-def _read_articles(path: Path) -> dict[str, Article]:
-    """Read all articles; each line repeats all steps up to its own."""
-    found: dict[str, dict[int, tuple[str, str]]] = {}
-    for name, lines in _read_members(path):
-        if not name.endswith(("train.jsonl", "dev.jsonl")):
-            continue
-        for value in map(json.loads, lines):
-            id, _, number = value["id"].partition("||")
-            question = html.unescape(value["question"]).removesuffix(" Now, what happens?")
-            found.setdefault(id, {})[int(number)] = question, html.unescape(value["answer"])
-    articles = {}
-    for id, parts in found.items():
-        article, before = Article(), ""
-        for question, answer in (parts[number] for number in sorted(parts)):
-            step = question.removeprefix(before).strip()
-            before = question
-            if step:
-                article.steps.append(" ".join(step.split()))
-                article.changes.append(_CHANGE.findall(answer.lower()))
-        articles[id.removeprefix("www.wikihow.com/")] = article
-    return articles
-
-
-def _read_members(path: Path) -> Iterator[tuple[str, list[str]]]:
-    with tarfile.open(path) as archive:
-        for member in archive:
-            file = archive.extractfile(member)
-            if file is not None:
-                yield member.name, file.read().decode().splitlines()
-
-
-def _build_rows(article: Article) -> list[Row]:
-    text = " ".join(article.steps).lower()
-    names = dict.fromkeys(
-        _strip(entity) for changes in article.changes for _, entity, _, _ in changes
-    )
+def _build_rows(text: str, changes: Sequence[Sequence[Change]]) -> list[Row]:
+    """Build the rows of all entities that the text names from what changes in each step."""
     rows = []
-    for name in names:
+    for name in dict.fromkeys(_strip(entity) for own in changes for _, entity, _, _ in own):
         if not _is_named(name, text):
             continue
-        places = [UNKNOWN] * (len(article.steps) + 1)
+        places = [UNKNOWN] * (len(changes) + 1)
         has_moved = False
-        for step, changes in enumerate(article.changes, 1):
-            for attribute, entity, before, after in changes:
+        for step, own in enumerate(changes, 1):
+            for attribute, entity, before, after in own:
                 if attribute != "location" or _strip(entity) != name:
                     continue
                 if not has_moved:
@@ -126,9 +89,7 @@ def _is_named(name: str, text: str) -> bool:
 
 def read_babi(path: Path) -> Iterator[Grid]:
     """Give a grid of the beginning of every story of the training files."""
-    for name, lines in _read_members(path):
-        if not name.endswith("_train.txt"):
-            continue
+    for name, lines in _read_files(path):
         story: list[str] = []
         number = 0
         for line in [*lines, "1 "]:
@@ -139,6 +100,13 @@ def read_babi(path: Path) -> Iterator[Grid]:
                 story = []
             if "\t" not in text and text.strip() and len(story) < _STORY_STEPS:
                 story.append(text.strip())
+
+
+def _read_files(path: Path) -> Iterator[tuple[str, list[str]]]:
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if member.name.endswith("_train.txt"):
+                yield member.name, archive.extractfile(member).read().decode().splitlines()
 
 
 _MOVES = re.compile(r"^(\w+) (?:moved|journeyed|went back|went|travelled) to the (\w+)\.$")
