@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.document import Procedure, Span
+from koala.document import CONVENTIONS, Procedure, Span
 from koala.encoders.word_pieces import WordPieces
 from koala.errors import KoalaError
 from koala.items import STAYS, Item
@@ -55,6 +55,8 @@ class Batch:
     """(procedures, candidates): which of the places that are known beforehand; 0: none of them."""
     step_mask: Bools
     """(procedures, steps)"""
+    convention: Ints
+    """(procedures,): whose annotation conventions are asked for, a number of CONVENTIONS."""
     procedure: Ints
     """(batch,): the row of pieces that is read for each entity."""
     group: Ints
@@ -163,6 +165,9 @@ class Batcher:
                 [[0, *(c.number for c in p.candidates)] for p in procedures], n_candidates, 0
             ),
             step_mask=_lengths_mask([len(p.steps) for p in procedures], n_steps),
+            convention=np.array(
+                [CONVENTIONS.index(p.convention) for p in procedures], dtype=np.int64
+            ),
             procedure=np.array(owner, dtype=np.int64),
             group=np.array(group, dtype=np.int64),
             entity_pieces=entity_pieces,

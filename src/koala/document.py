@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from koala.errors import KoalaError
 from koala.steps import split_steps
@@ -10,11 +11,19 @@ from koala.text import Word, analyze
 # What may stand in a place name: "large intestine", "Mississippi delta", "recycling bin".
 _NOUNS = frozenset({"NOUN", "PROPN"})
 _MODIFIERS = _NOUNS | {"ADJ"}
+# What a participle that describes a noun stands behind: "in a weighed crucible".
+_BEFORE_PHRASES = frozenset({"DET", "ADP", "ADJ"})
 # Adverbs that ProPara's annotators give as places: "the plants are one mile underground".
 _PLACE_ADVERBS = frozenset(
     {"above", "ashore", "below", "downstream", "downward", "elsewhere", "indoors", "inside"}
     | {"outdoors", "outside", "overhead", "underground", "underwater", "upstream", "upward"}
 )
+
+
+Convention = Literal["koala", "propara", "recipes"]
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+"""Whose rules an annotation follows: those of `corpus/GUIDE.md`, or those of the annotators of
+ProPara or Recipes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +67,20 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A place that the text names, in lemmas, and where it does."""
+    """A location that the text names, and where it does."""
 
     name: str
+    """In lemmas, as ProPara's gold grids write locations: "dry cabinet"."""
     mentions: tuple[Span, ...]
     number: int = 0
     """Its number among the places that are known beforehand, from 1 on; 0: it is none of them."""
+    text: str = ""
+    """As the text writes it where it first does: "drying cabinet". Empty: the text does not."""
+
+    @property
+    def surface(self) -> str:
+        """The location as a reader of the text would write it."""
+        return self.text or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,8 @@ class Procedure:
     entities: tuple[Entity, ...] = ()
     prompt: str = ""
     """The question the text answers, where there is one: "How does oil form?"."""
+    convention: Convention = "koala"
+    """Whose annotation conventions a grid of this procedure follows."""
     candidates: tuple[Candidate, ...] = ()
     """Filled by `annotate`, in order of first mention, a longer name first."""
 
@@ -279,7 +298,21 @@ def find_candidates(steps: Sequence[Step], *, has_phrases: bool = True) -> tuple
                 continue
             name = _place_name(step.words[start:end])
             mentions.setdefault(name, []).append(Span(number, start, end))
-    return tuple(Candidate(name, tuple(spans)) for name, spans in mentions.items())
+    return tuple(
+        Candidate(name, tuple(spans), text=write_span(steps, spans[0]))
+        for name, spans in mentions.items()
+    )
+
+
+def write_span(steps: Sequence[Step], span: Span) -> str:
+    """Give the words of a span as the step writes them; a sentence's first letter is lowered."""
+    step = steps[span.step]
+    first = step.words[span.start]
+    text = step.text[first.start : step.words[span.end - 1].end]
+    starts_sentence = span.start == 0 or step.words[span.start - 1].text in _SENTENCE_ENDS
+    if starts_sentence and first.pos != "PROPN" and first.text[1:].islower():
+        text = text[0].lower() + text[1:]
+    return " ".join(text.split())
 
 
 def _place_name(words: Sequence[Word]) -> str:
@@ -290,6 +323,8 @@ def _place_name(words: Sequence[Word]) -> str:
     adverb = last.removesuffix("s")
     return " ".join([*lemmas, adverb if adverb in _PLACE_ADVERBS else last])
 
+
+_SENTENCE_ENDS = frozenset({".", "!", "?", ":", ";"})
 
 _LONGEST_PLACE = 16
 """Words of a noun phrase; the longest of ProPara's train and dev texts has eleven."""
@@ -302,14 +337,17 @@ def _candidate_spans(words: Sequence[Word]) -> list[tuple[int, int]]:
             _PLACE_ADVERBS
         ):
             spans.add((last, last + 1))
-        if word.pos not in _NOUNS:
+        if word.pos not in _NOUNS and not _is_mistagged(words, last):
             continue
         start = last
         spans.add((start, last + 1))
         while start > 0 and last + 1 - start < _LONGEST_PLACE and _may_modify(words, start - 1):
             start -= 1
-            if words[start].pos != "PART":
+            if words[start].pos != "PART" and not _is_hyphen(words[start]):
                 spans.add((start, last + 1))
+        if last + 1 < len(words) and words[last + 1].text.isdecimal():
+            # "flask 2"
+            spans.add((last, last + 2))
         joined = _joined_start(words, start)
         if joined is not None:
             spans.add((joined, last + 1))
@@ -323,12 +361,41 @@ def _is_named(word: Word) -> bool:
 
 
 def _may_modify(words: Sequence[Word], index: int) -> bool:
-    word = words[index]
+    word, before = words[index], words[index - 1] if index else None
     if word.pos in _MODIFIERS:
         return True
+    if before is None:
+        return word.pos == "VERB" and word.text.lower().endswith("ing")
     if word.text.lower() in ("'s", "’s"):
-        return index > 0 and words[index - 1].pos in _NOUNS
-    return word.pos == "VERB" and word.text.lower().endswith("ing")
+        return before.pos in _NOUNS
+    if _is_hyphen(word):
+        # "round-bottomed flask", not "flask - then"
+        return before.end == word.start and _is_named(before)
+    if index + 1 < len(words) and _is_hyphen(words[index + 1]):
+        return word.end == words[index + 1].start and _is_named(word)
+    if word.pos == "NUM":
+        # "50 ml tube"
+        return word.text[0].isdecimal()
+    if word.pos != "VERB":
+        return False
+    form = word.text.lower()
+    # "drying cabinet"; "the tared tube", but not "water heated steam".
+    return form.endswith("ing") or (form.endswith("ed") and before.pos in _BEFORE_PHRASES)
+
+
+def _is_hyphen(word: Word) -> bool:
+    return word.text in ("-", "‐", "‑")
+
+
+def _is_mistagged(words: Sequence[Word], index: int) -> bool:
+    """Tell whether a word must be a noun by where it stands: "in the still", "into an oven."."""
+    word = words[index]
+    if word.pos not in ("VERB", "ADJ", "ADV", "INTJ", "X") or not _is_named(word):
+        return False
+    if index == 0 or words[index - 1].text.lower() not in ("a", "an", "the"):
+        return False
+    behind = words[index + 1] if index + 1 < len(words) else None
+    return behind is None or behind.pos in ("PUNCT", "ADP", "CCONJ", "PRON", "SCONJ", "AUX")
 
 
 def _joined_start(words: Sequence[Word], start: int) -> int | None:

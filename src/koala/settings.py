@@ -47,6 +47,9 @@ class EncoderSettings:
     every step is read with what is said of the entity's name there."""
     has_prompt: bool = False
     """Whether the question that a text answers stands in front of it, where one is known."""
+    has_convention: bool = False
+    """Whether a learned vector tells the network whose annotation conventions are asked for, so
+    that one network learns from corpora whose annotators decided alike things differently."""
     n_shared_layers: int = 0
     """Where the encoder knows the entity: so many lower layers run before mentions are marked;
     without a prefix, once for all entities."""
@@ -223,7 +226,8 @@ class TrainingSettings:
     """Every batch passes the decoders so often, each time with another dropout of the same reading
     of the text; losses are averaged (multi-sample dropout)."""
     extra: str = ""
-    """Grids of other texts to learn from as well, which another tracker has made: JSON lines."""
+    """Other texts with grids to learn from as well: JSON lines in koala's format, or koala's own
+    corpus, whose train split is read."""
     extra_share: float = 1.0
     """Entities of those, and of copies, in an epoch: by chance, as a share of the corpus's own."""
     n_copies: int = 0
@@ -256,7 +260,7 @@ class Settings:
 
     reproduces: str = ""
     """What this file reproduces, in a sentence."""
-    corpus: Literal["propara", "recipes"] = "propara"
+    corpus: Literal["propara", "recipes", "written"] = "propara"
     text: TextSettings = field(default_factory=TextSettings)
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
     knowledge: KnowledgeSettings = field(default_factory=KnowledgeSettings)
@@ -267,7 +271,7 @@ class Settings:
     @property
     def has_expected(self) -> bool:
         """Whether grids can be chosen by the expected score; of recipes by tags of uses alone."""
-        return self.corpus == "propara" or self.decoder.tags == "uses"
+        return self.corpus != "recipes" or self.decoder.tags == "uses"
 
     @property
     def may_be_absent(self) -> bool:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from koala.corpora import propara, recipes
+from koala.corpora import propara, recipes, written
 from koala.corpora.corpus import Corpus, Example, Statistics
 from koala.errors import FileError
 from koala.files import is_folder
@@ -11,7 +11,7 @@ __all__ = ["Corpus", "Example", "Statistics", "read_corpus"]
 
 
 def read_corpus(folder: str | Path) -> Corpus:
-    """Read a corpus from its folder, telling ProPara and Recipes apart by what is inside."""
+    """Read a corpus from its folder, telling by what is inside which corpus it is."""
     path = Path(folder)
     if not is_folder(path):
         raise FileError(path, "no such folder. Give the folder of a corpus.")
@@ -19,7 +19,10 @@ def read_corpus(folder: str | Path) -> Corpus:
         return propara.read(path)
     if recipes.is_here(path):
         return recipes.read(path)
+    if written.is_here(path):
+        return written.read(path)
     raise FileError(
         path,
-        "no corpus here. Expected csv/ or leaderboard/ (ProPara), or train.jsonl (Recipes).",
+        "no corpus here. Expected csv/ or leaderboard/ (ProPara), train.jsonl (Recipes), or "
+        "train/*.txt (koala's own).",
     )

@@ -34,7 +34,8 @@ def read_leaderboard(folder: str | Path) -> Corpus:
 def _example_of(grid: Grid, has_answers: bool) -> Example:
     steps = tuple(Step(text) for text in grid.steps)
     entities = tuple(Entity(name) for name in grid.names)
-    return Example(Procedure(grid.id, steps, entities), grid if has_answers else None)
+    procedure = Procedure(grid.id, steps, entities, convention="propara")
+    return Example(procedure, grid if has_answers else None)
 
 
 def read_sentences(path: str | Path) -> dict[str, tuple[str, ...]]:

@@ -63,7 +63,7 @@ def add_annotators(corpus: Corpus, folder: Path) -> Corpus:
 def _with_prompt(example: Example, prompts: dict[str, str]) -> Example:
     old = example.procedure
     prompt = prompts.get(old.id, "")
-    return Example(Procedure(old.id, old.steps, old.entities, prompt), example.gold)
+    return replace(example, procedure=replace(old, prompt=prompt))
 
 
 def read_released(folder: str | Path) -> Corpus:
@@ -182,5 +182,6 @@ def _build_example(
         for column, name in enumerate(names)
     )
     steps = tuple(Step(text) for text in texts)
-    procedure = Procedure(id, steps, tuple(Entity(name) for name in names), prompt)
+    entities = tuple(Entity(name) for name in names)
+    procedure = Procedure(id, steps, entities, prompt, convention="propara")
     return Example(procedure, Grid(id, tuple(texts), tuple(rows)))

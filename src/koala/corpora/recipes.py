@@ -52,7 +52,8 @@ def _read_example(value: dict[str, Any], path: str | Path, line: int) -> Example
     if not texts:
         raise FileError(path, f"recipe {id!r} has no steps.", line=line)
     steps = tuple(Step(text) for text in texts)
-    procedure = Procedure(str(id), steps, tuple(Entity(name) for name in names))
+    entities = tuple(Entity(name) for name in names)
+    procedure = Procedure(str(id), steps, entities, convention="recipes")
     if locations is None:
         return Example(procedure)
     _check_table(locations, "locations", len(names), len(texts) + 1, path, line)

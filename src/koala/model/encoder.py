@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from koala.document import CONVENTIONS
 from koala.errors import FileError, KoalaError
 from koala.model.pooling import SequenceLSTM, look_up, masked_mean
 from koala.model.precision import Precision, computing_in
@@ -41,6 +42,7 @@ class _Encoder(nn.Module):
         input_dropout: float = 0.0,
         layers: Layers = "last",
         precision: Precision = "float32",
+        has_convention: bool = False,
     ) -> None:
         super().__init__()
         self.transformer = transformer
@@ -55,11 +57,15 @@ class _Encoder(nn.Module):
         self.mixture = LayerMixture(_depth_of(transformer)) if layers == "mixture" else None
         width = _width_of(transformer)
         self.lstm = SequenceLSTM(input_width=width, width=token_width) if token_width else None
+        self.convention: nn.Embedding | None = None
+        if has_convention:
+            self.convention = nn.Embedding(len(CONVENTIONS), width)
+            nn.init.zeros_(self.convention.weight)
         self.input_dropout = nn.Dropout(input_dropout)
         self.dropout = nn.Dropout(dropout)
         self.width = self.lstm.width if self.lstm else width
 
-    def read(self, pieces: Tensor, mask: Tensor) -> Tensor:
+    def read(self, pieces: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
         """Give what the transformer and the BiLSTM say: (rows, pieces, width)."""
         if self.frozen is None:
             layers = self.run_layers(pieces, mask)
@@ -68,7 +74,7 @@ class _Encoder(nn.Module):
             upper = self.run_layers(layers[:, -1], mask, start=self.n_frozen)
             layers = upper if self.mixture is None else torch.cat([layers[:, :-1], upper], dim=1)
         hidden = layers[:, 0] if self.mixture is None else self.mixture(layers)
-        return self.read_tokens(hidden, mask)
+        return self.read_tokens(hidden, mask, convention)
 
     def run_layers(
         self, inputs: Tensor, mask: Tensor, *, start: int | None = None, stop: int | None = None
@@ -78,8 +84,12 @@ class _Encoder(nn.Module):
             layers = run_layers(self.transformer, inputs, mask, self.layers, start=start, stop=stop)
         return layers.float()
 
-    def read_tokens(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Run the BiLSTM, where there is one, over (rows, pieces, hidden)."""
+    def read_tokens(
+        self, hidden: Tensor, mask: Tensor, convention: Tensor | None = None
+    ) -> Tensor:
+        """Run the BiLSTM, where there is one, over (rows, pieces, hidden); convention (rows,)."""
+        if self.convention is not None and convention is not None:
+            hidden = hidden + self.convention(convention).unsqueeze(1)
         if self.lstm is None:
             return hidden
         states: Tensor = self.lstm(self.input_dropout(hidden), mask.sum(1))
@@ -89,9 +99,12 @@ class _Encoder(nn.Module):
 class TextEncoder(_Encoder):
     """[CLS] X_1 … X_T [SEP] → a vector for every word piece, each procedure once."""
 
-    def forward(self, pieces: Tensor, mask: Tensor) -> Tensor:
-        """Encode (procedures, pieces) to (procedures, pieces, width), before dropout."""
-        return self.read(pieces, mask)
+    def forward(self, pieces: Tensor, mask: Tensor, convention: Tensor) -> Tensor:
+        """Encode (procedures, pieces) to (procedures, pieces, width), before dropout.
+
+        Shapes: convention (procedures,).
+        """
+        return self.read(pieces, mask, convention)
 
 
 class EntityEncoder(_Encoder):
@@ -113,6 +126,7 @@ class EntityEncoder(_Encoder):
         input_dropout: float = 0.0,
         layers: Layers = "last",
         precision: Precision = "float32",
+        has_convention: bool = False,
     ) -> None:
         super().__init__(
             transformer,
@@ -123,6 +137,7 @@ class EntityEncoder(_Encoder):
             input_dropout=input_dropout,
             layers=layers,
             precision=precision,
+            has_convention=has_convention,
         )
         self.n_shared = n_shared_layers
         if layers == "mixture" and n_shared_layers != _depth_of(transformer) - 1:
@@ -137,17 +152,20 @@ class EntityEncoder(_Encoder):
         if has_marks:
             self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
 
-    def forward(self, pieces: Tensor, mask: Tensor, owner: Tensor, mentions: Tensor) -> Tensor:
+    def forward(
+        self, pieces: Tensor, mask: Tensor, convention: Tensor, owner: Tensor, mentions: Tensor
+    ) -> Tensor:
         """Encode (procedures, pieces) to (batch, pieces, width), before dropout.
 
-        Shapes: owner (batch,) the procedure of each entity, mentions (batch, pieces).
+        Shapes: convention (procedures,), owner (batch,) the procedure of each entity, mentions
+        (batch, pieces).
         """
         hidden = look_up(self._read_shared(pieces, mask), owner)
         if self.marker is not None:
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
         hidden = self.run_layers(hidden, own_mask, start=self.n_shared)[:, -1]
-        return self.read_tokens(hidden, own_mask)
+        return self.read_tokens(hidden, own_mask, convention[owner])
 
     def _read_shared(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Give (procedures, pieces, hidden) of the lower layers, or all of them mixed."""

@@ -191,9 +191,11 @@ class KoalaModel(nn.Module):
         hidden: Tensor
         if isinstance(self.text_encoder, EntityEncoder):
             mentions = arrays["entity_pieces"].any(1)
-            hidden = self.text_encoder(pieces, mask, arrays["procedure"], mentions)
+            hidden = self.text_encoder(
+                pieces, mask, arrays["convention"], arrays["procedure"], mentions
+            )
         else:
-            hidden = self.text_encoder(pieces, mask)
+            hidden = self.text_encoder(pieces, mask, arrays["convention"])
         return hidden
 
     def _read(self, arrays: dict[str, Tensor], hidden: Tensor) -> Reading:
@@ -244,6 +246,7 @@ def _build_text_encoder(
             n_frozen_layers=settings.n_frozen_layers,
             layers=settings.layers,
             precision=precision,
+            has_convention=settings.has_convention,
         )
     return EntityEncoder(
         transformer,
@@ -255,6 +258,7 @@ def _build_text_encoder(
         has_marks=settings.has_marks,
         layers=settings.layers,
         precision=precision,
+        has_convention=settings.has_convention,
     )
 
 

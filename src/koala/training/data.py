@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 
 from koala.annotators import UNSAID
 from koala.corpora import Corpus, Example
-from koala.document import Candidate, Procedure, Step, find_candidates, find_mentions
+from koala.document import (
+    Candidate,
+    Procedure,
+    Step,
+    find_candidates,
+    find_mentions,
+    write_span,
+)
 from koala.errors import KoalaError
 from koala.grid import Grid, Row
 from koala.items import STAYS, Item, Uses, build_items
@@ -14,7 +21,7 @@ from koala.knowledge.retrieval import Triples
 from koala.prediction import annotate_as, find_triples
 from koala.settings import Settings
 from koala.states import ABSENT, UNKNOWN
-from koala.text import analyze
+from koala.text import analyze, stem
 from koala.training.augmentation import make_copies
 
 Progress = Callable[[int, int], None]
@@ -48,14 +55,19 @@ def build_training_data(
     texts = [example.procedure for example in (*train, *dev, *_with_gold(extra), *copies)]
     procedures, triples = _read_texts(texts, settings, progress)
     n, end = len(train), len(train) + len(dev)
-    verbs = count_verbs(
-        (p, example.gold) for p, example in zip(procedures, train, strict=False) if example.gold
+    train, dev, further = (
+        name_as_candidates(examples, own)
+        for examples, own in (
+            (train, procedures[:n]),
+            (dev, procedures[n:end]),
+            ([*extra, *copies], procedures[end:]),
+        )
     )
-    others = end + len(extra)
-    learned, copied = procedures[:n], procedures[others:]
+    learned, others = procedures[:n], procedures[end:]
     if training.adds_gold_places:
         learned = add_gold_candidates(learned, [example.gold for example in train])
-        copied = add_gold_candidates(copied, [example.gold for example in copies])
+        others = add_gold_candidates(others, [example.gold for example in further])
+    verbs = count_verbs((p, e.gold) for p, e in zip(procedures, train, strict=False) if e.gold)
     has_uses = settings.decoder.tags == "uses"
     own = _add_gold(learned, train, triples[:n], verbs, has_uses=has_uses)
     if training.annotators:
@@ -64,13 +76,7 @@ def build_training_data(
         train=own,
         dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs, has_uses=has_uses),
         dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
-        extra=_add_gold(
-            [*procedures[end:others], *copied],
-            [*extra, *copies],
-            triples[end:],
-            verbs,
-            has_uses=has_uses,
-        ),
+        extra=_add_gold(others, further, triples[end:], verbs, has_uses=has_uses),
     )
 
 
@@ -199,6 +205,55 @@ def _name_as_candidates(row: Row, item: Item, heard: Mapping[str, Sequence[str]]
         return next((known[name] for name in names if name in known), place)
 
     return Row.from_locations(row.name, [named(place) for place in row.locations])
+
+
+def name_as_candidates(
+    examples: Sequence[Example], procedures: Sequence[Procedure]
+) -> list[Example]:
+    """Call the gold locations of koala's own corpus as the candidates are called.
+
+    The corpus writes a location as the text does ("drying cabinets"), a candidate's name is in
+    lemmas ("dry cabinet"). Grids in ProPara's convention are in lemmas already.
+    """
+    return [
+        replace(example, gold=_rename(example.gold, find_written_names(procedure)))
+        if example.gold is not None and procedure.convention == "koala"
+        else example
+        for example, procedure in zip(examples, procedures, strict=True)
+    ]
+
+
+def find_written_names(procedure: Procedure) -> dict[str, str]:
+    """Give the name of every candidate by how the text writes it, letters, digits and stems."""
+    names: dict[str, str] = {}
+    for key in (squeeze, _squeeze_stems):
+        for candidate in procedure.candidates:
+            for span in candidate.mentions:
+                names.setdefault(key(write_span(procedure.steps, span)), candidate.name)
+            names.setdefault(key(candidate.name), candidate.name)
+    return names
+
+
+def squeeze(phrase: str) -> str:
+    """Leave only letters and digits: "Round-bottom flask" is "roundbottomflask"."""
+    return "".join(letter for letter in phrase.lower() if letter.isalnum())
+
+
+def _squeeze_stems(phrase: str) -> str:
+    return "".join(stem(squeeze(word)) for word in phrase.replace("-", " ").split())
+
+
+def _rename(grid: Grid, names: Mapping[str, str]) -> Grid:
+    def named(place: str) -> str:
+        if place in (ABSENT, UNKNOWN):
+            return place
+        return names.get(squeeze(place)) or names.get(_squeeze_stems(place)) or place
+
+    rows = tuple(
+        Row.from_locations(row.name, [named(place) for place in row.locations])
+        for row in grid.rows
+    )
+    return replace(grid, rows=rows)
 
 
 def _label(gold: Row, item: Item, verbs: VerbSets) -> Relevance | None:

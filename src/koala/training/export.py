@@ -39,6 +39,7 @@ _AXES = {
     "candidate_mask": ("procedures", "candidates"),
     "candidate_number": ("procedures", "candidates"),
     "step_mask": ("procedures", "steps"),
+    "convention": ("procedures",),
     "procedure": ("batch",),
     "group": ("batch",),
     "entity_pieces": ("batch", "steps", "pieces"),

@@ -5,8 +5,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from koala.corpora import Corpus
-from koala.corpora.jsonl import read_examples
+from koala.corpora import Corpus, Example, written
+from koala.corpora.jsonl import read_examples, write_examples
 from koala.encoders.weights import WEIGHTS
 from koala.errors import FileError, KoalaError
 from koala.evaluation.labels import ProcessLabels
@@ -53,7 +53,7 @@ class DataSource:
             self._known[key] = build_training_data(
                 self.corpus,
                 settings,
-                extra=read_examples(extra) if extra else (),
+                extra=read_extra(extra) if extra else (),
                 progress=self._progress,
             )
         return self._known[key]
@@ -115,6 +115,13 @@ def check_folder(
         raise FileError(origin, "a run that began with other data or weights. Use another folder.")
 
 
+def read_extra(path: str) -> list[Example]:
+    """Read further texts to learn from: JSON lines, or koala's own corpus."""
+    if Path(path).is_dir() or path.endswith(".txt"):
+        return written.read_examples(path)
+    return read_examples(path)
+
+
 def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
     """Give digests of train and dev, of weights that stages and runs have left to begin with, and
     of further grids.
@@ -133,8 +140,10 @@ def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
         files["triples"] = Path(knowledge.weights, WEIGHTS)
     if training.start:
         files["start"] = Path(training.start, BEST)
-    if training.extra:
+    if training.extra and Path(training.extra).is_file():
         files["extra"] = Path(training.extra)
+    elif training.extra:
+        digests["extra"] = _digest(write_examples(read_extra(training.extra)).encode())
     found = {name: path for name, path in files.items() if path.is_file()}
     return digests | {name: _digest(path.read_bytes()) for name, path in found.items()}
 

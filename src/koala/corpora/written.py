@@ -1,0 +1,147 @@
+"""koala's own corpus: plain text, one file a field, a folder a split; `corpus/GUIDE.md` has the form.
+
+    # [sub-field] Title or question
+    1. First step.
+    2. Second step.
+    entity ; alias | before step 1 | after step 1 | after step 2
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from koala.corpora.corpus import SPLITS, Corpus, Example
+from koala.document import Entity, Procedure, Step
+from koala.errors import FileError, KoalaError
+from koala.files import read_text
+from koala.grid import Grid, Row
+
+NAME = "written"
+
+_TITLE = re.compile(r"#\s*\[(?P<topic>[^\]]+)\]\s*(?P<title>\S.*)")
+_STEP = re.compile(r"\d+[.)]\s+(?P<text>\S.*)")
+_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A procedure of the corpus as its file has it."""
+
+    field: str
+    """The file's name: kitchen, wet-lab, …"""
+    topic: str
+    """The sub-field in square brackets."""
+    example: Example
+    line: int
+    """Of the title."""
+
+
+def is_here(folder: Path) -> bool:
+    """Tell whether a folder holds a corpus of this form."""
+    return any(any((folder / split).glob("*.txt")) for split in SPLITS)
+
+
+def read(folder: Path) -> Corpus:
+    """Read the splits that are there, field by field."""
+    splits = {
+        split: tuple(each.example for each in read_split(folder / split))
+        for split in SPLITS
+        if (folder / split).is_dir()
+    }
+    return Corpus(NAME, splits)
+
+
+def read_split(folder: Path) -> list[Written]:
+    """Read all files of a folder in the order of their names."""
+    return [each for path in sorted(folder.glob("*.txt")) for each in read_file(path)]
+
+
+def read_examples(path: str | Path) -> list[Example]:
+    """Read a file, all files of a folder, or the train split of a whole corpus."""
+    path = Path(path)
+    if not path.is_dir():
+        return [each.example for each in read_file(path)]
+    if is_here(path):
+        path = path / "train"
+    examples = [each.example for each in read_split(path)]
+    if not examples:
+        raise FileError(path, "no *.txt files here; procedures were expected.")
+    return examples
+
+
+def read_file(path: str | Path) -> list[Written]:
+    """Read the procedures of one field."""
+    path = Path(path)
+    found: dict[str, Written] = {}
+    for block in _split_blocks(read_text(path)):
+        number = block[0][0]
+        try:
+            written = _read_block(block, path.stem)
+            if written.example.procedure.id in found:
+                raise KoalaError("This title came before. Each procedure needs its own.")
+        except KoalaError as error:
+            raise FileError(path, str(error), line=number) from None
+        found[written.example.procedure.id] = written
+    return list(found.values())
+
+
+def _split_blocks(text: str) -> Iterator[list[tuple[int, str]]]:
+    """Give runs of lines that are not blank, each line with its number."""
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        if line.strip():
+            block.append((number, line.strip()))
+        elif block:
+            yield block
+            block = []
+
+
+def _read_block(block: Sequence[tuple[int, str]], field: str) -> Written:
+    number, first = block[0]
+    title = _TITLE.fullmatch(first)
+    if title is None:
+        raise KoalaError(f"'# [sub-field] Title' was expected, {first!r} came.")
+    steps: list[str] = []
+    rows: list[Row] = []
+    for _, line in block[1:]:
+        if "|" in line:
+            rows.append(_read_row(line, len(steps)))
+        elif rows:
+            raise KoalaError(f"{line!r} came after the entities; steps stand before them.")
+        elif (step := _STEP.fullmatch(line)) is not None:
+            steps.append(step["text"])
+        else:
+            raise KoalaError(f"{line!r} is neither '1. A step.' nor 'entity | cell | …'.")
+    if not steps or not rows:
+        raise KoalaError("Steps and the lines of entities were expected.")
+    name = title["title"].strip()
+    id = f"{field}/{_SLUG.sub('-', name.lower()).strip('-')}"
+    procedure = Procedure(
+        id, tuple(map(Step, steps)), tuple(Entity(row.name) for row in rows), prompt=name
+    )
+    return Written(
+        field, title["topic"].strip(), Example(procedure, Grid(id, tuple(steps), tuple(rows))), number
+    )
+
+
+def _read_row(line: str, n_steps: int) -> Row:
+    name, *cells = (cell.strip() for cell in line.split("|"))
+    if len(cells) != n_steps + 1:
+        raise KoalaError(f"{name}: {len(cells)} cells came, {n_steps + 1} were expected.")
+    if not name or not all(cells):
+        raise KoalaError(f"{line!r} has an empty name or cell; write - or ?.")
+    return Row.from_locations("; ".join(part.strip() for part in name.split(";")), cells)
+
+
+def write_procedures(procedures: Iterable[Written]) -> str:
+    """Write procedures as `read_file` reads them."""
+    blocks = []
+    for written in procedures:
+        procedure, gold = written.example.procedure, written.example.gold
+        lines = [f"# [{written.topic}] {procedure.prompt}"]
+        lines += [f"{number}. {step.text}" for number, step in enumerate(procedure.steps, 1)]
+        for row in gold.rows if gold else ():
+            lines.append(" | ".join([" ; ".join(row.aliases), *row.locations]))
+        blocks.append("\n".join(lines) + "\n")
+    return "\n".join(blocks)
