@@ -66,9 +66,10 @@ class CRF(nn.Module):
         Shapes: emissions (batch, steps, tags), tags (batch, steps), mask (batch, steps); real steps
         come first.
         """
-        return self._score(emissions, tags, mask) - self._log_partition(emissions, mask)
+        return self.score(emissions, tags, mask) - self.log_partition(emissions, mask)
 
-    def _score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+    def score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """Give the unnormalised log score of each tag sequence, (batch,)."""
         transitions, starts, ends = self.potentials()
         # (batch, steps)
         emitted = emissions.gather(2, tags.unsqueeze(2)).squeeze(2) * mask
@@ -77,7 +78,8 @@ class CRF(nn.Module):
         last_tags = tags.gather(1, last.unsqueeze(1)).squeeze(1)
         return starts[tags[:, 0]] + emitted.sum(1) + moved.sum(1) + ends[last_tags]
 
-    def _log_partition(self, emissions: Tensor, mask: Tensor) -> Tensor:
+    def log_partition(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """Give the log of the summed scores of all tag sequences, (batch,)."""
         transitions, starts, ends = self.potentials()
         # (batch, current_tag)
         alpha = starts + emissions[:, 0]

@@ -62,9 +62,11 @@ def compute_losses(
     device = output.tags.device
     zero = output.tags.new_zeros(())
     state, location, n_places = zero, zero, 0.0
+    # The same for every target, and the costly part.
+    log_partition = crf.log_partition(output.tags, output.step_mask)
     for target in targets:
         tags = torch.from_numpy(target.gold.tags).to(device)
-        state = state + target.weight * state_loss(output, tags, crf)
+        state = state + target.weight * state_loss(output, tags, crf, log_partition)
         n = count_places(target.gold, settings)
         location = location + target.weight * n * location_loss(output, target.gold, settings)
         n_places += target.weight * n
@@ -116,9 +118,9 @@ def count_targets(items: Sequence[Item], settings: LossSettings, annotators: flo
     return Counts(len(items), n_places, n_triples)
 
 
-def state_loss(output: TensorOutput, tags: Tensor, crf: CRF) -> Tensor:
+def state_loss(output: TensorOutput, tags: Tensor, crf: CRF, log_partition: Tensor) -> Tensor:
     """L_state: −1/T log P(tags), averaged over entities (equation 4)."""
-    log_likelihood = crf.log_likelihood(output.tags, tags, output.step_mask)
+    log_likelihood = crf.score(output.tags, tags, output.step_mask) - log_partition
     return -(log_likelihood / output.step_mask.sum(1)).mean()
 
 
