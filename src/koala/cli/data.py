@@ -1,5 +1,6 @@
 """`koala data`: what is in a corpus."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,10 @@ from koala.cli.output import show, write_json
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from collections.abc import Mapping, Sequence
+
     from koala.corpora import Corpus, Statistics
+    from koala.corpora.written import Written
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -18,7 +22,7 @@ app = typer.Typer(
     epilog="Example: koala data stats propara/",
 )
 
-_Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of ProPara or Recipes.")]
+_Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of ProPara, Recipes or corpus/.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 _PAPER = {
@@ -56,6 +60,11 @@ def stats_cli(folder: _Folder, as_json: _Json = False) -> None:
         write_json({"corpus": corpus.name, "splits": figures})
     else:
         show(build_statistics_table(corpus), _NOTES.get(corpus.name, ""))
+        if corpus.name == "written":
+            from koala.corpora.written import read_split
+
+            groups = {split: read_split(Path(folder) / split) for split in corpus.splits}
+            show(build_shares_table(groups))
 
 
 def build_statistics_table(corpus: "Corpus") -> "Table":
@@ -94,6 +103,65 @@ def _to_dict(figure: "Statistics") -> dict[str, float]:
         "steps_per_procedure": round(figure.steps_per_procedure, 4),
         "words_per_procedure": round(figure.words_per_procedure, 4),
     }
+
+
+@app.command("check", epilog="Example: koala data check corpus/ --unseen propara/")
+def check_cli(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files of koala's corpus, or folders.")
+    ],
+    unseen: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="ProPara: nothing may be near the texts of its dev and test."
+        ),
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Check procedures that were written and annotated: form, cells, names, twins, nearness."""
+    from koala.corpora import checks, read_corpus
+
+    read, defects = checks.read_checked(checks.find_files(paths))
+    splits = read_corpus(unseen).splits if unseen else {}
+    texts = [e.procedure for split in ("dev", "test") for e in splits.get(split, ())]
+    defects += checks.find_defects(read, texts)
+    if as_json:
+        shares = checks.measure_shares([each for _, each in read])
+        write_json({"defects": [str(defect) for defect in defects], **shares.to_dict()})
+    else:
+        for defect in defects:
+            typer.echo(str(defect))
+        show(build_shares_table({f"{len(read):,} procedures": [each for _, each in read]}))
+    if defects:
+        raise typer.Exit(2)
+
+
+def build_shares_table(groups: "Mapping[str, Sequence[Written]]") -> "Table":
+    """Build how cells and changes are spread in groups of procedures, in percent."""
+    from rich.table import Table
+
+    from koala.corpora.checks import measure_shares
+
+    table = Table(title="Shares in percent")
+    table.add_column("")
+    columns = [_list_shares(measure_shares(group).to_dict()) for group in groups.values()]
+    for name in groups:
+        table.add_column(name, justify="right")
+    for label in columns[0] if columns else ():
+        table.add_row(label, *(f"{100 * column.get(label, 0.0):.0f}" for column in columns))
+    return table
+
+
+def _list_shares(values: "Mapping[str, object]") -> dict[str, float]:
+    """Give all shares in one list, those of a table by the names of both."""
+    shares: dict[str, float] = {}
+    for name, value in values.items():
+        label = name.replace("_", " ")
+        if isinstance(value, dict):
+            shares |= {f"{label}: {key}": share for key, share in value.items()}
+        elif isinstance(value, float) and not name.endswith("per_procedure"):
+            shares[label] = value
+    return shares
 
 
 @app.command("candidates", epilog="Example: koala data candidates propara/ --split dev")

@@ -24,6 +24,7 @@ class Level(StrEnum):
     DOCUMENT = "document"
     SENTENCE = "sentence"
     BOTH = "both"
+    CHANGES = "changes"
 
 
 def evaluate_cli(
@@ -31,10 +32,22 @@ def evaluate_cli(
         Path,
         typer.Argument(help="Leaderboard TSV, Recipes JSON lines or koala's own; - is stdin."),
     ],
-    gold: Annotated[Path, typer.Option(help="The answers, in any of these formats.")],
+    gold: Annotated[
+        Path, typer.Option(help="The answers, in any of these formats, or a folder of corpus/.")
+    ],
     level: Annotated[
-        Level | None, typer.Option(help="Default: document, or both where --labels is given.")
+        Level | None,
+        typer.Option(
+            help="changes: precision, recall and F1 of changes, also with their locations, by "
+            "field. Default: document, or both where --labels is given."
+        ),
     ] = None,
+    found: Annotated[
+        bool,
+        typer.Option(
+            "--found", help="With --level changes: entities were found; match them by head nouns."
+        ),
+    ] = False,
     labels: Annotated[
         Path | None, typer.Option(help="Folder of the published sentence-level labels.")
     ] = None,
@@ -49,9 +62,16 @@ def evaluate_cli(
 
     if str(gold) == "-" or str(compare) == "-":
         raise KoalaError("Only the predictions can come from stdin.")
+    if found and level != Level.CHANGES:
+        raise KoalaError("--found is for --level changes.")
     format = detect_format(gold)
     predicted_grids = read_any_grids(predictions, is_scored=True)
     gold_grids = read_any_grids(gold, is_scored=True)
+    if level == Level.CHANGES:
+        if labels or compare or per_process:
+            raise KoalaError("--labels, --compare and --per-process are for the official levels.")
+        _report_changes(predicted_grids, gold_grids, as_json, has_found_entities=found)
+        return
     if format == Format.RECIPES:
         if level or labels or compare or per_process:
             raise KoalaError("Recipes has one score; --level, --labels, --compare, --per-process "
@@ -144,6 +164,23 @@ def score_propara(
         found = read_labels(labels, gold) if labels else None
         report.sentence = score_sentence(predicted, gold, found)
     return report
+
+
+def _report_changes(
+    predicted: dict[str, "Grid"],
+    gold: dict[str, "Grid"],
+    as_json: bool,
+    *,
+    has_found_entities: bool,
+) -> None:
+    from koala.cli.scores import build_changes_table
+    from koala.evaluation.changes import score_changes
+
+    scores = score_changes(predicted, gold, has_found_entities=has_found_entities)
+    if as_json:
+        write_json({"changes": scores.to_dict(), "signature": scores.signature})
+    else:
+        show(build_changes_table(scores), scores.signature)
 
 
 def _report_recipes(predicted: dict[str, "Grid"], gold: dict[str, "Grid"], as_json: bool) -> None:

@@ -6,6 +6,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from koala.evaluation import PRF, Comparison, DocumentScores, RecipesScores, SentenceScores
+    from koala.evaluation.changes import ChangeScore, ChangeScores
 
 _NUMBER: Literal["right"] = "right"
 
@@ -49,6 +50,32 @@ def build_sentence_table(scores: "SentenceScores") -> Table:
     for name, value in means.items():
         table.add_row(name, "", f"{value:.2f}", style="bold")
     return table
+
+
+def build_changes_table(scores: "ChangeScores") -> Table:
+    """Build changes, changes with their location and cells, by field and over all."""
+    table = Table(title=f"Changes, {scores.overall.procedures} procedures")
+    table.add_column("field")
+    columns = ("procedures", "changes: P", "R", "F1", "with location: P", "R", "F1", "95 %")
+    for name in (*columns, "cells"):
+        table.add_column(name, justify=_NUMBER)
+    for name, score in scores.fields.items():
+        table.add_row(name, *_describe_changes(score))
+    if scores.fields:
+        table.add_section()
+    table.add_row("all", *_describe_changes(scores.overall), style="bold")
+    return table
+
+
+def _describe_changes(score: "ChangeScore") -> tuple[str, ...]:
+    low, high = score.located_interval
+    return (
+        str(score.procedures),
+        *_three(score.actions),
+        *_three(score.located),
+        f"{low:.2f}–{high:.2f}",
+        f"{score.cells:.3f}",
+    )
 
 
 def build_recipes_table(scores: "RecipesScores") -> Table:

@@ -1,9 +1,9 @@
-"""Grids from whatever file they are in: leaderboard TSV, Recipes JSON lines, koala's own."""
+"""Grids from whatever file they are in: leaderboard TSV, Recipes JSON lines, koala's own formats."""
 
 from enum import StrEnum
 from pathlib import Path
 
-from koala.corpora import jsonl, leaderboard, recipes
+from koala.corpora import jsonl, leaderboard, recipes, written
 from koala.errors import FileError, KoalaError
 from koala.files import parse_json, read_lines
 from koala.grid import Grid
@@ -17,11 +17,16 @@ class Format(StrEnum):
     LEADERBOARD = "leaderboard"
     RECIPES = "recipes"
     KOALA = "koala"
+    WRITTEN = "written"
 
 
 def detect_format(path: str | Path) -> Format:
-    """Tell by its first line what a file is."""
+    """Tell by its first line what a file is; a folder is a part of koala's own corpus."""
+    if Path(path).is_dir():
+        return Format.WRITTEN
     _, line = read_lines(path)[0]
+    if line.lstrip().startswith("# ["):
+        return Format.WRITTEN
     if not line.lstrip().startswith(("{", "[")):
         return Format.LEADERBOARD
     try:
@@ -29,6 +34,13 @@ def detect_format(path: str | Path) -> Format:
     except KoalaError:
         return Format.KOALA  # an object over several lines, or a broken one: its reader will tell
     return Format.RECIPES if "participants" in value else Format.KOALA
+
+
+_READERS = {
+    Format.RECIPES: recipes.read_examples,
+    Format.KOALA: jsonl.read_examples,
+    Format.WRITTEN: written.read_examples,
+}
 
 
 def read_any_grids(
@@ -45,9 +57,8 @@ def read_any_grids(
         return read(path, sentences)
     if sentences is not None:
         raise KoalaError(f"{path} has its own sentences; --sentences is for leaderboard files.")
-    reader = recipes if format == Format.RECIPES else jsonl
     grids = {}
-    for example in reader.read_examples(path):
+    for example in _READERS[format](path):
         if example.gold is None:
             problem = f"procedure {example.procedure.id!r} has no locations to score or show."
             raise FileError(path, problem)

@@ -54,6 +54,28 @@ def is_inside(place: str, other: str) -> bool:
     return any(outer[start : start + len(inner)] == inner for start in starts)
 
 
+_WORD = re.compile(r"[^\W_]+")
+
+
+def is_alike(place: str, other: str) -> bool:
+    """Tell whether two places are one but for word endings, articles and modifiers.
+
+    >>> is_alike("drying cabinet", "the cabinets"), is_alike("spin column", "collection tube")
+    (True, False)
+    """
+    if ABSENT in (place, other) or UNKNOWN in (place, other):
+        return place == other
+    one, two = _stem_phrase(place), _stem_phrase(other)
+    n = min(len(one), len(two))
+    return n > 0 and one[-n:] == two[-n:]
+
+
+@lru_cache(maxsize=65536)
+def _stem_phrase(place: str) -> tuple[str, ...]:
+    words = _WORD.findall(_DETERMINERS.sub("", place.strip().lower()))
+    return tuple(stem(word) for word in words)
+
+
 @lru_cache(maxsize=1)
 def _porter2() -> Any:  # noqa: ANN401
     # Imported when the first place is compared: it costs half a second.

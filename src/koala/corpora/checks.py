@@ -1,0 +1,234 @@
+"""What may be wrong with procedures that people have written and annotated."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from koala.corpora import written
+from koala.corpora.similarity import find_pairs
+from koala.corpora.written import Written
+from koala.document import Procedure
+from koala.errors import FileError
+from koala.grid import Row
+from koala.states import ABSENT, UNKNOWN, Action
+
+_WORD = re.compile(r"[^\W_]+")
+_FEWEST_STEPS, _MOST_STEPS = 2, 20
+_SHORTEST = 4
+"""Letters of a word that may be a plural."""
+
+TWINS = 0.62
+"""Cosine from which on two texts of the corpus tell the same."""
+NEAR = 0.35
+"""Cosine from which on a text is near one of a corpus that must stay unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """What is wrong, and where."""
+
+    path: Path
+    line: int
+    title: str
+    problem: str
+
+    def __str__(self) -> str:
+        title = f" {self.title}:" if self.title else ""
+        return f"{self.path}:{self.line}:{title} {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the cells and changes of procedures are spread."""
+
+    procedures: int
+    entities: int
+    steps: int
+    actions: Counter[Action]
+    """Over entities and steps."""
+    cells: Counter[str]
+    """Of cells after a step: `-`, `?` or `location`."""
+    starts: Counter[str]
+    """The same before step 1."""
+    changes_unnamed: int
+    """Changes in steps that do not name the entity."""
+    entities_unchanged: int
+
+    def to_dict(self) -> dict[str, float | int | dict[str, float]]:
+        """Give plain values; counts as shares."""
+        n_changes = self.actions.total() - self.actions[Action.NONE]
+        return {
+            "procedures": self.procedures,
+            "entities_per_procedure": round(self.entities / max(self.procedures, 1), 2),
+            "steps_per_procedure": round(self.steps / max(self.procedures, 1), 2),
+            "actions": _to_shares({action.value: n for action, n in self.actions.items()}),
+            "cells": _to_shares(self.cells),
+            "before_step_1": _to_shares(self.starts),
+            "changes_in_steps_that_do_not_name_the_entity": round(
+                self.changes_unnamed / max(n_changes, 1), 3
+            ),
+            "entities_that_never_change": round(self.entities_unchanged / max(self.entities, 1), 3),
+        }
+
+
+def _to_shares(counts: dict[str, int]) -> dict[str, float]:
+    total = sum(counts.values()) or 1
+    return {name: round(count / total, 3) for name, count in sorted(counts.items())}
+
+
+def find_files(paths: Sequence[Path]) -> list[Path]:
+    """Give the text files among paths and in their folders, splits included."""
+    files: list[Path] = []
+    for path in paths:
+        found = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
+        if not found:
+            raise FileError(path, "no *.txt files here; procedures were expected.")
+        files += found
+    return files
+
+
+def read_checked(files: Sequence[Path]) -> tuple[list[tuple[Path, Written]], list[Defect]]:
+    """Read files; one that is not in the form is a defect, and the others are read all the same."""
+    read: list[tuple[Path, Written]] = []
+    defects = []
+    for path in files:
+        try:
+            read += [(path, each) for each in written.read_file(path)]
+        except FileError as error:
+            defects.append(Defect(path, error.line or 1, "", str(error)))
+    return read, defects
+
+
+def find_defects(
+    read: Sequence[tuple[Path, Written]], unseen: Sequence[Procedure] = ()
+) -> list[Defect]:
+    """Check each procedure by itself, all of them for twins, and all against unseen texts."""
+
+    def blame(number: int, problem: str) -> Defect:
+        path, each = read[number]
+        return Defect(path, each.line, each.example.procedure.prompt, problem)
+
+    defects = [
+        blame(number, problem)
+        for number, (_, each) in enumerate(read)
+        for problem in find_problems(each)
+    ]
+    procedures = [each.example.procedure for _, each in read]
+    titles: dict[str, int] = {}
+    for number, procedure in enumerate(procedures):
+        first = titles.setdefault(_normalize(procedure.prompt), number)
+        if first != number:
+            defects.append(blame(number, f"the title stands in {read[first][0]}, too."))
+    for pair in find_pairs(procedures, least=TWINS):
+        twin = procedures[pair.second].prompt
+        defects.append(blame(pair.first, f"tells the same as {twin!r} ({pair.cosine:.2f})."))
+    for pair in find_pairs(procedures, unseen, least=NEAR) if unseen else ():
+        other = unseen[pair.second]
+        defects.append(
+            blame(pair.first, f"near {other.id}, {other.prompt!r} ({pair.cosine:.2f}).")
+        )
+    return defects
+
+
+def find_problems(each: Written) -> Iterator[str]:
+    """Find cells that cannot be, and names and locations that the text does not have."""
+    procedure, gold = each.example.procedure, each.example.gold
+    if gold is None:
+        yield "no grid."
+        return
+    if not _FEWEST_STEPS <= len(procedure.steps) <= _MOST_STEPS:
+        yield f"{len(procedure.steps)} steps; {_FEWEST_STEPS} to {_MOST_STEPS} are expected."
+    text = f" {' '.join(_normalize(step.text) for step in procedure.steps)} "
+    rows = {_normalize(alias): row for row in gold.rows for alias in row.aliases}
+    if len({_normalize(row.name) for row in gold.rows}) < len(gold.rows):
+        yield "an entity has two lines."
+    for row in gold.rows:
+        for alias in row.aliases:
+            if f" {_normalize(alias)} " not in text:
+                yield f"{row.name}: the text never names {alias!r}."
+        if all(place == ABSENT for place in row.locations):
+            yield f"{row.name}: never exists."
+        yield from _find_impossible(row, rows, text)
+
+
+def _find_impossible(row: Row, rows: dict[str, Row], text: str) -> Iterator[str]:
+    own = {_normalize(alias) for alias in row.aliases}
+    said: set[str] = set()
+    for position, place in enumerate(row.locations):
+        if place in (ABSENT, UNKNOWN):
+            continue
+        name = _normalize(place)
+        if f" {name} " not in text and name not in said:
+            yield f"{row.name}: the text has no {place!r}."
+        said.add(name)
+        if name in own:
+            yield f"{row.name}: inside itself in cell {position}."
+            continue
+        other = rows.get(name)
+        if other is None:
+            continue
+        where = other.locations[position]
+        if where == ABSENT:
+            yield f"{row.name}: at {place!r} in cell {position}, which does not exist then."
+        elif _normalize(where) in own:
+            yield f"{row.name}: at {place!r} in cell {position}, which is at {where!r}."
+
+
+def measure_shares(examples: Sequence[Written]) -> Shares:
+    """Count cells, changes and beginnings."""
+    shares = Shares(len(examples), 0, 0, Counter(), Counter(), Counter(), 0, 0)
+    n_entities = n_steps = unnamed = unchanged = 0
+    for each in examples:
+        gold = each.example.gold
+        steps = each.example.procedure.steps
+        n_steps += len(steps)
+        stems = [set(_normalize(step.text).split()) for step in steps]
+        for row in gold.rows if gold else ():
+            n_entities += 1
+            shares.starts[_kind_of(row.initial)] += 1
+            names = set(_normalize(row.name).split())
+            unchanged += all(action == Action.NONE for action in row.actions)
+            for cell, here in zip(row.steps, stems, strict=True):
+                shares.actions[cell.action] += 1
+                shares.cells[_kind_of(cell.after)] += 1
+                unnamed += cell.action != Action.NONE and not names & here
+    return Shares(
+        len(examples),
+        n_entities,
+        n_steps,
+        shares.actions,
+        shares.cells,
+        shares.starts,
+        unnamed,
+        unchanged,
+    )
+
+
+def _kind_of(place: str) -> str:
+    return place if place in (ABSENT, UNKNOWN) else "location"
+
+
+def _normalize(phrase: str) -> str:
+    """Lower the letters and make plurals singular; other endings count.
+
+    A stemmer would take a digester and its digestate for one.
+    """
+    return " ".join(_to_singular(word) for word in _WORD.findall(phrase.lower()))
+
+
+def _to_singular(word: str) -> str:
+    """Drop the ending of a plural.
+
+    >>> [_to_singular(word) for word in ("berries", "boxes", "leaves", "tubes", "glass")]
+    ['berry', 'box', 'leaf', 'tube', 'glass']
+    """
+    if word.endswith("ies") and len(word) > _SHORTEST:
+        return f"{word[:-3]}y"
+    if word == "leaves":
+        return "leaf"
+    if re.search("(?:[sxz]|[cs]h)es$", word) and len(word) > _SHORTEST:
+        return word[:-2]
+    is_plural = word.endswith("s") and not word.endswith("ss") and len(word) >= _SHORTEST
+    return word[:-1] if is_plural else word
