@@ -1,6 +1,7 @@
 """Annotated procedures → a network's scores → grids; torch or not is the network's affair."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -14,7 +15,7 @@ from koala.decoding import (
     find_confidences,
     find_probabilities,
 )
-from koala.document import Procedure, annotate
+from koala.document import Convention, Procedure, annotate
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
 from koala.hints import add_hints
@@ -38,6 +39,8 @@ Scored = tuple[Item, Output, int]
 """An entity, the output that holds it, and its place in it."""
 Temperatures = tuple[float, float]
 """Of tags and of places."""
+Calibration = Temperatures | Mapping[Convention, Temperatures]
+"""One pair for all texts, or a pair for each annotation convention."""
 Progress = Callable[[int, int], None]
 
 
@@ -67,16 +70,16 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Cooled:
-    """A network whose scores are divided by its temperatures, so that it is as sure as it may be:
-    beside others none is heard more than they are for being too sure.
+    """Divides a scorer's logits by its calibrated temperatures, so that an overconfident member
+    does not dominate an ensemble. All items are of one annotation convention.
     """
 
     scorer: Scorer
-    temperatures: Temperatures
+    temperatures: Calibration
 
     def __call__(self, items: Sequence[Item]) -> Output:
         """Score some entities."""
-        return self.scorer(items).cool(*self.temperatures)
+        return self.scorer(items).cool(*choose_temperatures(self.temperatures, items[0].procedure))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ def predict_grids(
     items: Sequence[Item],
     *,
     settings: DecoderSettings = _DEFAULT,
-    temperatures: Temperatures | None = None,
+    temperatures: Calibration | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
     """Predict the grids of all procedures that the items stand in.
@@ -151,7 +154,7 @@ def decode_grids(
     scored: Iterable[Scored],
     *,
     settings: DecoderSettings = _DEFAULT,
-    temperatures: Temperatures | None = None,
+    temperatures: Calibration | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
     """Decode what was said of all items, in any order, into the grids they stand in."""
@@ -194,15 +197,24 @@ def _cool(
     items: Sequence[Item],
     indices: Sequence[int],
     settings: DecoderSettings,
-    temperatures: Temperatures | None,
+    temperatures: Calibration | None,
 ) -> Output:
     """Make the probabilities of the entities of a procedure honest: by temperatures, and by what
     the words around places say.
     """
-    cooled = output if temperatures is None else output.cool(*temperatures)
+    cooled = output
+    if temperatures is not None:
+        cooled = output.cool(*choose_temperatures(temperatures, items[0].procedure))
     if not settings.reads_hints:
         return cooled
     return add_hints(cooled, items[0].procedure, [item.entity for item in items], indices)
+
+
+def choose_temperatures(temperatures: Calibration, procedure: Procedure) -> Temperatures:
+    """Give the temperatures for a procedure; 1 where its convention has none."""
+    if isinstance(temperatures, Mapping):
+        return temperatures.get(procedure.convention, (1.0, 1.0))
+    return temperatures
 
 
 def draw_grids(
@@ -210,7 +222,7 @@ def draw_grids(
     items: Sequence[Item],
     n: int,
     *,
-    temperatures: Temperatures = (1.0, 1.0),
+    temperatures: Calibration = (1.0, 1.0),
     seed: int = 0,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
@@ -224,7 +236,7 @@ def draw_grids(
         own_items, outputs, indices = zip(*group, strict=True)
         procedure, names = own_items[0].procedure, name_places(own_items[0])
         entities = [_name_of(item) for item in own_items]
-        cooled = outputs[0].cool(*temperatures)
+        cooled = outputs[0].cool(*choose_temperatures(temperatures, procedure))
         drawn = draw_lives(cooled, indices, entities, names, n, seed=seed)
         texts = tuple(step.text for step in procedure.steps)
         found[key] = [
@@ -246,7 +258,7 @@ def predict_explanations(
     items: Sequence[Item],
     *,
     settings: DecoderSettings = _DEFAULT,
-    temperatures: Temperatures = (1.0, 1.0),
+    temperatures: Calibration = (1.0, 1.0),
     progress: Progress = lambda _done, _total: None,
 ) -> list[Explanation]:
     """Predict grids with a reason for every cell."""
@@ -314,11 +326,15 @@ def predict_probabilities(
     scorer: Scorer,
     items: Sequence[Item],
     *,
-    temperatures: Temperatures = (1.0, 1.0),
+    temperatures: Calibration = (1.0, 1.0),
 ) -> Iterator[dict[str, object]]:
     """Give the probability of every tag and place, an entity a line, in the order of the items."""
     found = {
-        id(item): find_probabilities(output.cool(*temperatures), index, name_places(item))
+        id(item): find_probabilities(
+            output.cool(*choose_temperatures(temperatures, item.procedure)),
+            index,
+            name_places(item),
+        )
         for item, output, index in score_items(scorer, items)
     }
     for item in items:
@@ -331,8 +347,17 @@ def predict_probabilities(
 
 
 def name_places(item: Item) -> tuple[str, ...]:
-    """Name the candidates in the order of every output: `?` first."""
-    return (UNKNOWN, *(candidate.name for candidate in item.procedure.candidates))
+    """Name the candidates in the order of every output: `?` first.
+
+    As the text writes them; in lemmas where the convention is that of ProPara or Recipes, whose
+    gold is. Two that the text writes alike are told apart by their lemmas.
+    """
+    candidates = item.procedure.candidates
+    if item.procedure.convention != "koala":
+        return (UNKNOWN, *(candidate.name for candidate in candidates))
+    times = Counter(candidate.surface for candidate in candidates)
+    names = (c.surface if times[c.surface] == 1 else c.name for c in candidates)
+    return (UNKNOWN, *names)
 
 
 def _name_of(item: Item) -> str:

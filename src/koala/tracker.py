@@ -13,11 +13,11 @@ from koala.grid import Grid
 from koala.items import Item, build_items
 from koala.knowledge.store import PACK, Store
 from koala.prediction import (
+    Calibration,
     Cooled,
     Ensemble,
     Reader,
     Scorer,
-    Temperatures,
     annotate_as,
     draw_grids,
     find_triples,
@@ -59,9 +59,9 @@ class Tracker:
         self._knowledge = restrict_knowledge(self.settings.knowledge, has_knowledge=has_knowledge)
 
     @property
-    def temperatures(self) -> Temperatures:
+    def temperatures(self) -> Calibration:
         """Of tags and places, as the card has them."""
-        return self.card.tag_temperature, self.card.place_temperature
+        return self.card.calibration
 
     @property
     def signature(self) -> str:

@@ -8,9 +8,9 @@ import typer
 from koala.cli.output import show, write_json
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
 
     from koala.corpora import Corpus, Statistics
     from koala.corpora.written import Written
@@ -22,7 +22,9 @@ app = typer.Typer(
     epilog="Example: koala data stats propara/",
 )
 
-_Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of ProPara, Recipes or corpus/.")]
+_Folder = Annotated[
+    str, typer.Argument(metavar="DIR", help="Folder of ProPara, Recipes or corpus/.")
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 _PAPER = {

@@ -53,7 +53,13 @@ def models_cli(
 
 
 def export_cli(
-    checkpoint: Annotated[Path, typer.Argument(help="Folder of a run, or a checkpoint.")],
+    checkpoints: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Folder of a run, or a checkpoint; several over one frozen encoder are averaged.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the network.")],
     name: Annotated[str | None, typer.Option(help="Its name; default: the folder's.")] = None,
     without_public: Annotated[
@@ -70,26 +76,33 @@ def export_cli(
         ),
     ] = None,
     data: Data = None,
+    written: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="koala's own corpus, whose dev split sets temperatures, too."
+        ),
+    ] = None,
 ) -> None:
     """Write a trained tracker as a network that runs without torch; dev sets its temperatures."""
     refuse_stdout(output, "A folder")
     if encoder is not None and without_public:
         raise KoalaError("--without-public and --encoder: the encoder is read from one place.")
     with needs_training():
+        from koala.corpora import read_corpus
         from koala.training.checkpoint import read_settings_of
         from koala.training.release import release
 
-        settings, _ = read_settings_of(
-            checkpoint / "best.safetensors" if checkpoint.is_dir() else checkpoint
-        )
+        first = checkpoints[0]
+        settings, _ = read_settings_of(first / "best.safetensors" if first.is_dir() else first)
         with open_source(find_corpus(data, settings.corpus)) as source:
             card = release(
-                checkpoint,
+                checkpoints,
                 source,
                 output,
                 name or output.name,
                 leaves_out_public=without_public,
                 encoder=encoder,
+                written=read_corpus(written) if written else None,
             )
     tell(f"Wrote {output}.")
     write_json({"signature": card.signature, "scores": card.scores})

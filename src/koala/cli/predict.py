@@ -1,6 +1,7 @@
 """`koala predict`: fills a leaderboard template, or tracks procedures of a file."""
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,7 @@ class CorpusName(StrEnum):
 
     PROPARA = "propara"
     RECIPES = "recipes"
+    WRITTEN = "written"
 
 
 EXAMPLE = (
@@ -45,8 +47,15 @@ def predict_cli(
         typer.Option(help="In place of both: procedures as JSON lines; entities may be missing."),
     ] = None,
     corpus: Annotated[
-        CorpusName, typer.Option(help="What --input holds: koala's own JSON lines, or recipes.")
+        CorpusName,
+        typer.Option(
+            help="What --input holds: koala's own JSON lines, recipes, or a file or folder of "
+            "koala's corpus (written)."
+        ),
     ] = CorpusName.PROPARA,
+    find: Annotated[
+        bool, typer.Option("--find", help="With --input: find entities, whichever are named.")
+    ] = False,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,6 +97,8 @@ def predict_cli(
     is_recipes = corpus == CorpusName.RECIPES
     if is_recipes and input is None:
         raise KoalaError("Recipes come with --input: JSON lines in the corpus's own format.")
+    if find and (input is None or is_recipes):
+        raise KoalaError("--find goes with --input of koala's own formats.")
     if draws is not None and (input is None or is_recipes or decoding or probabilities):
         raise KoalaError(
             "--draws goes with --input of koala's own JSON lines; leave out --decoding and "
@@ -97,7 +108,7 @@ def predict_cli(
         raise KoalaError("-o and --probabilities cannot both go to stdout; give one a file.")
     check_outputs([output, probabilities], [sentences, template, prompts, input])
     if input is not None:
-        procedures = read_recipes(input) if is_recipes else read_input(input)
+        procedures = read_recipes(input) if is_recipes else read_input(input, corpus, find=find)
     elif sentences and template:
         procedures = read_procedures(sentences, template, prompts)
     tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
@@ -138,12 +149,21 @@ def read_recipes(path: Path) -> "list[Procedure]":
     return [example.procedure for example in read_examples(path)]
 
 
-def read_input(path: Path) -> "list[Procedure]":
-    """Read procedures from JSON lines, and find entities where none are named."""
-    from koala.corpora.jsonl import read_examples
+def read_input(path: Path, corpus: CorpusName, *, find: bool = False) -> "list[Procedure]":
+    """Read procedures, and find entities where none are named, or in all of them.
+
+    The titles of koala's own corpus are left out: who brings a text seldom asks its question.
+    """
+    from koala.corpora import jsonl, written
     from koala.tracker import find_missing
 
-    procedures = [example.procedure for example in read_examples(path)]
+    is_written = corpus == CorpusName.WRITTEN
+    examples = written.read_examples(path) if is_written else jsonl.read_examples(path)
+    procedures = [example.procedure for example in examples]
+    if is_written:
+        procedures = [replace(procedure, prompt="") for procedure in procedures]
+    if find:
+        procedures = [replace(procedure, entities=()) for procedure in procedures]
     n_bare = sum(not procedure.entities for procedure in procedures)
     tell(f"{n_bare:,} of {len(procedures):,} procedures came without entities.")
     return find_missing(procedures)
@@ -163,5 +183,6 @@ def read_procedures(sentences: Path, template: Path, prompts: Path | None) -> "l
             raise FileError(str(prompts), f"no prompt for paragraph {grid.id}.")
         steps = tuple(Step(text) for text in grid.steps)
         entities = tuple(Entity(name) for name in grid.names)
-        procedures.append(Procedure(grid.id, steps, entities, known[grid.id] if known else ""))
+        prompt = known[grid.id] if known else ""
+        procedures.append(Procedure(grid.id, steps, entities, prompt, convention="propara"))
     return procedures

@@ -32,9 +32,16 @@ def train_cli(
         typer.Option(metavar="I/N", help="Cross-validation: part I of N of train and dev is dev."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run there.")] = False,
+    layers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep what a frozen encoder says here, for other runs (2 MB a text with MPNet).",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Train the tracker and keep the epoch with the best dev F1."""
+    """Train the tracker; training.selection says which epoch is kept."""
     from koala.settings import read_settings
 
     settings = read_settings(config)
@@ -53,7 +60,15 @@ def train_cli(
             open_source(find_corpus(data, settings.corpus), fold) as source,
             show_progress("Epoch") as batches,
         ):
-            report = train(settings, source, folder, resume=resume, tell=tell, show_batches=batches)
+            report = train(
+                settings,
+                source,
+                folder,
+                resume=resume,
+                layers_folder=layers,
+                tell=tell,
+                show_batches=batches,
+            )
     tell(f"Wrote {folder}.")
     if not is_main():
         return

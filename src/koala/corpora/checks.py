@@ -126,9 +126,7 @@ def find_defects(
         defects.append(blame(pair.first, f"tells the same as {twin!r} ({pair.cosine:.2f})."))
     for pair in find_pairs(procedures, unseen, least=NEAR) if unseen else ():
         other = unseen[pair.second]
-        defects.append(
-            blame(pair.first, f"near {other.id}, {other.prompt!r} ({pair.cosine:.2f}).")
-        )
+        defects.append(blame(pair.first, f"near {other.id}, {other.prompt!r} ({pair.cosine:.2f})."))
     return defects
 
 

@@ -1,4 +1,4 @@
-"""Grids from whatever file they are in: leaderboard TSV, Recipes JSON lines, koala's own formats."""
+"""Grids from whatever file they are in: leaderboard, Recipes, koala's own formats."""
 
 from enum import StrEnum
 from pathlib import Path

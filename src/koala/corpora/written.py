@@ -1,9 +1,9 @@
-"""koala's own corpus: plain text, one file a field, a folder a split; `corpus/GUIDE.md` has the form.
+"""koala's own corpus: plain text, one file a field, a folder a split. Its form (`corpus/GUIDE.md`):
 
-    # [sub-field] Title or question
-    1. First step.
-    2. Second step.
-    entity ; alias | before step 1 | after step 1 | after step 2
+# [sub-field] Title or question
+1. First step.
+2. Second step.
+entity ; alias | before step 1 | after step 1 | after step 2
 """
 
 import re
@@ -121,7 +121,10 @@ def _read_block(block: Sequence[tuple[int, str]], field: str) -> Written:
         id, tuple(map(Step, steps)), tuple(Entity(row.name) for row in rows), prompt=name
     )
     return Written(
-        field, title["topic"].strip(), Example(procedure, Grid(id, tuple(steps), tuple(rows))), number
+        field,
+        title["topic"].strip(),
+        Example(procedure, Grid(id, tuple(steps), tuple(rows))),
+        number,
     )
 
 

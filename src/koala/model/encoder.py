@@ -1,11 +1,14 @@
 """Text encoder and knowledge encoder (sections 4.2.1 and 4.3.2)."""
 
+import hashlib
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -49,6 +52,7 @@ class _Encoder(nn.Module):
         self.layers: Layers = layers
         self.precision: Precision = precision
         """Of what is run to learn; what is frozen runs once in float32, and so does scoring."""
+        self.is_frozen = is_frozen
         self.n_frozen = _depth_of(transformer) - 1 if is_frozen else n_frozen_layers
         freeze_layers(transformer, self.n_frozen)
         self.frozen: FrozenRows | None = None
@@ -67,12 +71,18 @@ class _Encoder(nn.Module):
 
     def read(self, pieces: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
         """Give what the transformer and the BiLSTM say: (rows, pieces, width)."""
+        return self.read_mixed(self.read_layers(pieces, mask), mask, convention)
+
+    def read_layers(self, pieces: Tensor, mask: Tensor) -> Tensor:
+        """Run the transformer: (rows, layers, pieces, hidden), all layers or the last."""
         if self.frozen is None:
-            layers = self.run_layers(pieces, mask)
-        else:
-            layers = self.frozen.get(pieces, mask)
-            upper = self.run_layers(layers[:, -1], mask, start=self.n_frozen)
-            layers = upper if self.mixture is None else torch.cat([layers[:, :-1], upper], dim=1)
+            return self.run_layers(pieces, mask)
+        layers = self.frozen.get(pieces, mask)
+        upper = self.run_layers(layers[:, -1], mask, start=self.n_frozen)
+        return upper if self.mixture is None else torch.cat([layers[:, :-1], upper], dim=1)
+
+    def read_mixed(self, layers: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
+        """Mix the layers and run the BiLSTM over them: (rows, pieces, width)."""
         hidden = layers[:, 0] if self.mixture is None else self.mixture(layers)
         return self.read_tokens(hidden, mask, convention)
 
@@ -84,9 +94,7 @@ class _Encoder(nn.Module):
             layers = run_layers(self.transformer, inputs, mask, self.layers, start=start, stop=stop)
         return layers.float()
 
-    def read_tokens(
-        self, hidden: Tensor, mask: Tensor, convention: Tensor | None = None
-    ) -> Tensor:
+    def read_tokens(self, hidden: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
         """Run the BiLSTM, where there is one, over (rows, pieces, hidden); convention (rows,)."""
         if self.convention is not None and convention is not None:
             hidden = hidden + self.convention(convention).unsqueeze(1)
@@ -214,11 +222,22 @@ class SharedTripleEncoder(nn.Module):
 
     def forward(self, pieces: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
         """Encode (distinct triples, pieces) to (distinct triples, width)."""
+        return self.read_hidden(self.read_layers(pieces, input_mask), input_mask, word_mask)
+
+    def share_layers(self, transformer: nn.Module) -> None:
+        """Read the layers of another transformer that has the same weights."""
+        self._lower = (transformer, self._lower[1])
+        self.frozen = None
+
+    def read_layers(self, pieces: Tensor, input_mask: Tensor) -> Tensor:
+        """Run the shared lower layers: (distinct triples, pieces, hidden)."""
         if self.frozen is not None:
-            hidden = self.frozen.get(pieces, input_mask)[:, 0]
-        else:
-            transformer, n_layers = self._lower
-            hidden = run_layers(transformer, pieces, input_mask, stop=n_layers)[:, 0]
+            return self.frozen.get(pieces, input_mask)[:, 0]
+        transformer, n_layers = self._lower
+        return run_layers(transformer, pieces, input_mask, stop=n_layers)[:, 0]
+
+    def read_hidden(self, hidden: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
+        """Run the BiLSTM and average over words: (distinct triples, width)."""
         states = self.lstm(self.input_dropout(hidden), input_mask.sum(1))
         means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
         return means
@@ -247,6 +266,18 @@ class FrozenRows:
         self._n_layers = n_layers
         self._known: dict[bytes, Tensor] = {}
         self._n_values = 0
+        self._folder: Path | None = None
+
+    def keep_in(self, folder: Path) -> None:
+        """Read rows from a folder, and write them there, for other runs of the same encoder.
+
+        A row of MPNet takes about two megabytes. Rows of several encoders may lie in one folder.
+        """
+        digest = hashlib.sha256(f"{self._layers} {self._n_layers}".encode())
+        for value in self._transformer.state_dict().values():
+            digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+        self._folder = folder / digest.hexdigest()[:16]
+        self._folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Give (rows, layers, pieces, hidden); zero at padding."""
@@ -255,6 +286,7 @@ class FrozenRows:
         if self._n_values > _MOST_VALUES:
             self._known.clear()
             self._n_values = 0
+        self._read_kept(keys)
         new = list({key: i for i, key in enumerate(keys) if key not in self._known}.values())
         if new:
             self._encode(pieces[new], mask[new], [keys[i] for i in new])
@@ -275,7 +307,27 @@ class FrozenRows:
         for row, key, length in zip(hidden, keys, mask.sum(1).tolist(), strict=True):
             # Half precision halves the memory; it is the same in every epoch.
             self._known[key] = row[:, :length].half()
-            self._n_values += self._known[key].numel()
+            if self._folder is None:
+                self._n_values += self._known[key].numel()
+            else:
+                self._write(key, self._known[key])
+
+    def _read_kept(self, keys: Sequence[bytes]) -> None:
+        """Open rows that lie in the folder; they are read when needed, and take no memory."""
+        for key in keys if self._folder else ():
+            path = self._path_of(key)
+            if key not in self._known and path.is_file():
+                self._known[key] = torch.from_numpy(np.load(path, mmap_mode="r+"))
+
+    def _write(self, key: bytes, row: Tensor) -> None:
+        path = self._path_of(key)
+        temporary = path.with_suffix(f".{os.getpid()}.tmp.npy")
+        np.save(temporary, row.cpu().numpy())
+        temporary.replace(path)
+        self._known[key] = torch.from_numpy(np.load(path, mmap_mode="r+"))
+
+    def _path_of(self, key: bytes) -> Path:
+        return (self._folder or Path()) / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
 
 
 def load_transformer(folder: Path, *, dropout: float | None = None) -> nn.Module:

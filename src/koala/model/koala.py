@@ -129,18 +129,25 @@ class KoalaModel(nn.Module):
 
     def forward(self, batch: Batch) -> TensorOutput:
         """Score tags and places of every entity of a batch."""
-        return self.score(_to_tensors(batch, self.crf.starts.device))
+        return self.score(to_tensors(batch, self.crf.starts.device))
 
     def sample(self, batch: Batch, n: int) -> list[TensorOutput]:
         """Score a batch several times, each time with another dropout of the same reading."""
-        return self._score(_to_tensors(batch, self.crf.starts.device), n)
+        return self._score(to_tensors(batch, self.crf.starts.device), n)
 
-    def score(self, arrays: dict[str, Tensor]) -> TensorOutput:
-        """Score a batch that is in tensors already."""
-        return self._score(arrays, 1)[0]
+    def score(self, arrays: dict[str, Tensor], layers: Tensor | None = None) -> TensorOutput:
+        """Score a batch that is in tensors already, and whose text layers may be, too."""
+        return self._score(arrays, 1, layers)[0]
 
-    def _score(self, arrays: dict[str, Tensor], n: int) -> list[TensorOutput]:
-        hidden = self._encode_text(arrays)
+    def _score(
+        self, arrays: dict[str, Tensor], n: int, layers: Tensor | None = None
+    ) -> list[TensorOutput]:
+        if layers is None:
+            hidden = self._encode_text(arrays)
+        else:
+            hidden = self.text_encoder.read_mixed(
+                layers, arrays["pieces_mask"], arrays["convention"]
+            )
         readings = [self._read(arrays, self.text_encoder.dropout(hidden)) for _ in range(n)]
         triples = self._encode_triples(arrays)
         return [self._decode(arrays, reading, triples) for reading in readings]
@@ -178,6 +185,17 @@ class KoalaModel(nn.Module):
             has_uses=self.has_uses,
             may_be_absent=self.may_be_absent,
         )
+
+    def potentials(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Give the CRF's transitions, starts and ends."""
+        return self.crf.potentials()
+
+    def share_transformer(self, other: "KoalaModel") -> None:
+        """Read texts and triples with the transformer of another network, of the same weights."""
+        self.text_encoder.transformer = other.text_encoder.transformer
+        self.forget()
+        if isinstance(self.triple_encoder, SharedTripleEncoder):
+            self.triple_encoder.share_layers(other.text_encoder.transformer)
 
     def forget(self) -> None:
         """Encode everything anew from now on; what frozen encoders said is no longer kept."""
@@ -282,6 +300,7 @@ def _weights_of(name: str, weights: str | None) -> Path:
     return Path(weights)
 
 
-def _to_tensors(batch: Batch, device: torch.device) -> dict[str, Tensor]:
+def to_tensors(batch: Batch, device: torch.device) -> dict[str, Tensor]:
+    """Put the arrays of a batch on a device."""
     arrays = ((field.name, getattr(batch, field.name)) for field in fields(batch))
     return {name: torch.from_numpy(array).to(device) for name, array in arrays}

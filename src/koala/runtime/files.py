@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from koala.document import Convention
 from koala.errors import FileError
 from koala.files import parse_json, read_text, write_text
 from koala.settings import Settings
@@ -36,6 +37,8 @@ class Card:
     tag_temperature: float = 1.0
     place_temperature: float = 1.0
     """Scores are divided by these before they become probabilities; found on dev."""
+    temperatures: dict[Convention, tuple[float, float]] = field(default_factory=dict)
+    """The same for each annotation convention that a network knows, tags and places."""
     signature: str = ""
     """Name, and a digest of the graph: what made a grid."""
     needs: dict[str, list[str]] = field(default_factory=dict)
@@ -44,6 +47,11 @@ class Card:
     """Which of them are the public encoder's: the name of the weight, and whether it is turned."""
     encoder: str = ""
     """Where those lie as 8-bit numbers, seen from the network's folder; else with the encoder."""
+
+    @property
+    def calibration(self) -> tuple[float, float] | dict[Convention, tuple[float, float]]:
+        """The temperatures of tags and places, one pair or one for each convention."""
+        return self.temperatures or (self.tag_temperature, self.place_temperature)
 
     def read_settings(self) -> Settings:
         """Give the settings as values."""

@@ -59,11 +59,15 @@ def make_copies(
 
 
 def hide_prompts(items: Sequence[Item], share: float, seed: int) -> list[Item]:
-    """Leave out the prompts of some procedures, by chance."""
+    """Leave out the prompts of some procedures, by chance.
+
+    Those of koala's own corpus are always left out: they are titles, and who brings a text of that
+    kind seldom gives one.
+    """
     generator = random.Random(seed)
     found: list[Item] = []
     for group in group_items(items):
-        if generator.random() < share:
+        if generator.random() < share or group[0].procedure.convention == "koala":
             bare = replace(group[0].procedure, prompt="")
             group = [replace(item, procedure=bare) for item in group]
         found += group

@@ -75,7 +75,8 @@ def build_training_data(
     return TrainingData(
         train=own,
         dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs, has_uses=has_uses),
-        dev_gold={example.procedure.id: example.gold for example in dev if example.gold},
+        # As it was written: decoded grids name locations as the text does, too.
+        dev_gold={e.procedure.id: e.gold for e in corpus.take("dev") if e.gold},
         extra=_add_gold(others, further, triples[end:], verbs, has_uses=has_uses),
     )
 
@@ -250,8 +251,7 @@ def _rename(grid: Grid, names: Mapping[str, str]) -> Grid:
         return names.get(squeeze(place)) or names.get(_squeeze_stems(place)) or place
 
     rows = tuple(
-        Row.from_locations(row.name, [named(place) for place in row.locations])
-        for row in grid.rows
+        Row.from_locations(row.name, [named(place) for place in row.locations]) for row in grid.rows
     )
     return replace(grid, rows=rows)
 

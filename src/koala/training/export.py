@@ -18,6 +18,7 @@ from torch import Tensor, nn
 import koala
 from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch, Batcher
 from koala.items import Item
+from koala.model.ensemble import HeadEnsemble
 from koala.model.koala import KoalaModel
 from koala.runtime.files import (
     NETWORK,
@@ -59,7 +60,7 @@ _AXES = {
 class _Graph(nn.Module):
     """The network with plain tensors in and out."""
 
-    def __init__(self, model: KoalaModel, names: Sequence[str]) -> None:
+    def __init__(self, model: KoalaModel | HeadEnsemble, names: Sequence[str]) -> None:
         super().__init__()
         self.model = model
         self._names = names
@@ -74,7 +75,7 @@ class _Graph(nn.Module):
 class _TripleGraph(nn.Module):
     """What a network does to triples."""
 
-    def __init__(self, model: KoalaModel) -> None:
+    def __init__(self, model: KoalaModel | HeadEnsemble) -> None:
         super().__init__()
         # The whole model: its layers are tables of the graph only where they are a module's own.
         self.model = model
@@ -85,7 +86,7 @@ class _TripleGraph(nn.Module):
 
 
 def export_network(
-    model: KoalaModel,
+    model: KoalaModel | HeadEnsemble,
     batcher: Batcher,
     items: Sequence[Item],
     folder: Path,
@@ -123,7 +124,7 @@ def export_network(
             (folder / old).unlink(missing_ok=True)
         for new in sorted(workshop.iterdir()):
             new.replace(folder / new.name)
-    transitions, starts, ends = (part.tolist() for part in model.crf.potentials())
+    transitions, starts, ends = (part.tolist() for part in model.potentials())
     digest = _digest_of(folder, tables.file)
     whole = replace(
         card,

@@ -86,7 +86,14 @@ class Training:
     Several processes share every batch and keep equal weights; the main one scores and writes.
     """
 
-    def __init__(self, settings: Settings, data: TrainingData, folder: Path) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        data: TrainingData,
+        folder: Path,
+        *,
+        layers_folder: Path | None = None,
+    ) -> None:
         self.settings = settings
         self.data = data
         self.folder = folder
@@ -94,6 +101,8 @@ class Training:
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.training.seed)
         self.model = build_model(settings).to(self.processes.device)
+        if layers_folder is not None and self.model.text_encoder.frozen is not None:
+            self.model.text_encoder.frozen.keep_in(layers_folder)
         if settings.training.start:
             load_fitting(Path(settings.training.start), self.model, settings)
         if settings.decoder.crf_start == "counts":

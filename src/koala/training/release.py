@@ -1,17 +1,23 @@
 """A checkpoint → the folder of a network that runs without torch, measured on dev."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from koala.corpora import Corpus
+from koala.document import Convention
 from koala.encoders.pieces import load_tokenizer
 from koala.encoders.weights import find_weights
 from koala.evaluation import score_corpus
-from koala.prediction import Reader, decode_grids, score_items
+from koala.model.ensemble import HeadEnsemble
+from koala.model.koala import KoalaModel
+from koala.prediction import Reader, Temperatures, decode_grids, score_items
 from koala.runtime.files import EXPECTED, TOKENIZER, Card, read_card, write_card
 from koala.runtime.network import OnnxNetwork
+from koala.settings import Settings
 from koala.training.calibration import find_temperatures, measure_calibration
 from koala.training.checkpoint import open_checkpoint
 from koala.training.export import export_network
@@ -21,20 +27,27 @@ from koala.training.run import DataSource
 
 
 def release(
-    checkpoint: Path,
+    checkpoints: Sequence[Path],
     source: DataSource,
     folder: Path,
     name: str,
     *,
     leaves_out_public: bool = False,
     encoder: Path | None = None,
+    written: Corpus | None = None,
 ) -> Card:
     """Export, then find temperatures and measure on dev what was exported, not what was trained.
 
-    What is as it was in the public encoder may be left out, to be read from there, or from a file
-    beside, `encoder`, that several networks read: 8-bit numbers, made where it is missing.
+    Several checkpoints over one frozen encoder become one network, whose heads are averaged. What
+    is as it was in the public encoder may be left out, to be read from there, or from a file
+    beside, `encoder`, that several networks read: 8-bit numbers, made where it is missing. The dev
+    split of koala's own corpus gives the temperatures for its convention.
     """
-    model, settings = open_checkpoint(checkpoint)
+    opened = [open_checkpoint(checkpoint) for checkpoint in checkpoints]
+    settings = opened[0][1]
+    model: KoalaModel | HeadEnsemble = opened[0][0]
+    if len(opened) > 1:
+        model = HeadEnsemble([each for each, _ in opened])
     batcher = build_batcher(settings)
     data = source.get(settings)
     settings = settings.without_stages()
@@ -46,10 +59,10 @@ def release(
         public = read_public(find_weights(settings.encoder.name))
     export_network(model, batcher, data.dev[:8], folder, card, public=public)
     _copy_tokenizer(settings.encoder.name, folder)
-    return measure(folder, source)
+    return measure(folder, source, written)
 
 
-def measure(folder: Path, source: DataSource) -> Card:
+def measure(folder: Path, source: DataSource, written: Corpus | None = None) -> Card:
     """Find the temperatures of an exported network and its scores on dev; write both to its card.
 
     Also for one that is there already, when grids are made of its scores in another way.
@@ -81,8 +94,19 @@ def measure(folder: Path, source: DataSource) -> Card:
         tag_temperature=temperatures[0],
         place_temperature=temperatures[1],
     )
+    if written is not None:
+        own = _calibrate_written(scorer, source.over(written), settings)
+        both: dict[Convention, Temperatures] = {"propara": temperatures, "koala": own}
+        card = replace(card, temperatures=both)
     write_card(card, folder)
     return card
+
+
+def _calibrate_written(scorer: Reader, source: DataSource, settings: Settings) -> Temperatures:
+    """Find the temperatures on the dev split of koala's own corpus."""
+    training = replace(settings.training, annotators=0.0, extra="")
+    data = source.get(replace(settings, training=training))
+    return find_temperatures(list(score_items(scorer, data.dev)))
 
 
 def _copy_tokenizer(encoder: str, folder: Path) -> None:

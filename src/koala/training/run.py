@@ -65,15 +65,19 @@ def train(
     folder: Path,
     *,
     resume: bool = False,
+    layers_folder: Path | None = None,
     tell: Tell = lambda _: None,
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> RunReport:
-    """Train, or go on with a run, and report; the outcome of both is the same."""
+    """Train, or go on with a run, and report; the outcome of both is the same.
+
+    What frozen encoders say of texts may be kept in a folder, for other runs to read.
+    """
     processes = Processes()
     check_folder(folder, settings, resume=resume, corpus=source.corpus)
     with processes.main_first():
         data = source.get(settings)
-    training = Training(settings, data, folder)
+    training = Training(settings, data, folder, layers_folder=layers_folder)
     if processes.is_main:
         write_text(folder / SETTINGS, settings.to_toml())
         write_text(folder / ORIGIN, json.dumps(sign_origin(settings, source.corpus)) + "\n")
