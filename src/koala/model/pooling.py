@@ -70,7 +70,9 @@ class SequenceLSTM(nn.Module):
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Read (batch, positions, input_width), give (batch, positions, 2 · width)."""
-        return _run_packed(self.lstm, inputs, lengths)
+        if inputs.device.type != "cpu" or torch.onnx.is_in_onnx_export():
+            return _run_packed(self.lstm, inputs, lengths)
+        return _run_padded(self.lstm, inputs, lengths)
 
 
 def _run_packed(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
@@ -80,6 +82,49 @@ def _run_packed(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
     output, _ = lstm(packed)
     padded, _ = pad_packed_sequence(output, batch_first=True, total_length=inputs.shape[1])
     return padded
+
+
+def _run_padded(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
+    """Run both directions over padded sequences; the second reads each sequence from its end.
+
+    The same numbers as `_run_packed`: on a processor the fused kernel takes no packed sequences,
+    and is four times as quick.
+    """
+    mask, backward = _turn_positions(inputs.shape[1], lengths)
+    turn = backward.unsqueeze(2)
+    forward_states = _run_direction(lstm, inputs, "")
+    turned = inputs.gather(1, turn.expand_as(inputs))
+    backward_states = _run_direction(lstm, turned, "_reverse")
+    states = [forward_states, backward_states.gather(1, turn.expand_as(backward_states))]
+    return torch.cat(states, dim=-1) * mask.unsqueeze(2)
+
+
+def _run_direction(lstm: nn.LSTM, inputs: Tensor, direction: str) -> Tensor:
+    weights = dict(lstm.named_parameters())
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    start = inputs.new_zeros(1, inputs.shape[0], lstm.hidden_size)
+    states, _, _ = torch.lstm(
+        inputs,
+        (start, start),
+        [weights[f"{name}{direction}"] for name in names],
+        has_biases=True,
+        num_layers=1,
+        dropout=0.0,
+        train=lstm.training,
+        bidirectional=False,
+        batch_first=True,
+    )
+    return states
+
+
+def _turn_positions(n_positions: int, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Give which positions are real, and where each stands in the sequence read from its end.
+
+    Both are (sequences, positions); padding stays where it is.
+    """
+    positions = torch.arange(n_positions, device=lengths.device)
+    mask = positions < lengths.unsqueeze(1)
+    return mask, torch.where(mask, lengths.unsqueeze(1) - 1 - positions, positions)
 
 
 class SharedInputLSTM(nn.Module):
@@ -104,10 +149,7 @@ class SharedInputLSTM(nn.Module):
             # A loop over positions is no graph; this is the same with more multiplications.
             distinct = rows.join() if isinstance(rows, Rows) else rows
             return _run_packed(self.lstm, look_up(distinct, index), lengths)
-        positions = torch.arange(index.shape[1], device=index.device)
-        # (sequences, positions)
-        mask = positions < lengths.unsqueeze(1)
-        backward = torch.where(mask, lengths.unsqueeze(1) - 1 - positions, positions)
+        mask, backward = _turn_positions(index.shape[1], lengths)
         forward_states = self._run(rows, index, mask, "")
         backward_states = self._run(rows, index.gather(1, backward), mask, "_reverse")
         turned = backward_states.gather(1, backward.unsqueeze(2).expand_as(backward_states))
