@@ -23,6 +23,12 @@ def train_cli(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Settings, a TOML file.")],
     data: Data = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the settings' seed.")] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="Begin with the weights of this run: training.start, replaced."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Folder of the run; default: runs/CONFIG-seedN."),
@@ -47,6 +53,8 @@ def train_cli(
     settings = read_settings(config)
     if seed is not None:
         settings = replace(settings, training=replace(settings.training, seed=seed))
+    if start is not None:
+        settings = replace(settings, training=replace(settings.training, start=str(start)))
     suffix = f"-fold{fold.replace('/', 'of')}" if fold else ""
     folder = output or name_folder(config, settings.corpus)
     if output is None:
