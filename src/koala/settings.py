@@ -55,6 +55,9 @@ class EncoderSettings:
     without a prefix, once for all entities."""
     n_frozen_layers: int = 0
     """The embeddings and so many lower layers stay as they are, and what they say is kept."""
+    projected_width: int = 0
+    """What the encoder says is projected to so much before the BiLSTM, which is then quicker where
+    it runs for each entity; 0: it is not."""
     token_width: int = 256
     """Width of each direction of the BiLSTM over word pieces behind the encoder; 0: none."""
     dropout: float = 0.4
@@ -64,6 +67,7 @@ class EncoderSettings:
 
     def __post_init__(self) -> None:
         check_least(self, "encoder.", n_shared_layers=0, n_frozen_layers=0, token_width=0)
+        check_least(self, "encoder.", projected_width=0)
         check_shares(self, "encoder.", "dropout", "input_dropout", below=True)
 
     @property

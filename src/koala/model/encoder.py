@@ -46,20 +46,24 @@ class _Encoder(nn.Module):
         layers: Layers = "last",
         precision: Precision = "float32",
         has_convention: bool = False,
+        projected_width: int = 0,
     ) -> None:
         super().__init__()
         self.transformer = transformer
         self.layers: Layers = layers
         self.precision: Precision = precision
         """Of what is run to learn; what is frozen runs once in float32, and so does scoring."""
-        self.is_frozen = is_frozen
         self.n_frozen = _depth_of(transformer) - 1 if is_frozen else n_frozen_layers
+        self.is_frozen = self.n_frozen == _depth_of(transformer) - 1
         freeze_layers(transformer, self.n_frozen)
         self.frozen: FrozenRows | None = None
         if self.n_frozen:
             self.frozen = FrozenRows(transformer, layers, n_layers=self.n_frozen)
         self.mixture = LayerMixture(_depth_of(transformer)) if layers == "mixture" else None
-        width = _width_of(transformer)
+        width = projected_width or _width_of(transformer)
+        self.projection: nn.Linear | None = None
+        if projected_width:
+            self.projection = nn.Linear(_width_of(transformer), projected_width)
         self.lstm = SequenceLSTM(input_width=width, width=token_width) if token_width else None
         self.convention: nn.Embedding | None = None
         if has_convention:
@@ -83,8 +87,14 @@ class _Encoder(nn.Module):
 
     def read_mixed(self, layers: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
         """Mix the layers and run the BiLSTM over them: (rows, pieces, width)."""
+        return self.read_tokens(self.mix(layers), mask, convention)
+
+    def mix(self, layers: Tensor) -> Tensor:
+        """Mix (rows, layers, pieces, hidden), or take the last, and project it."""
         hidden = layers[:, 0] if self.mixture is None else self.mixture(layers)
-        return self.read_tokens(hidden, mask, convention)
+        if self.projection is not None:
+            hidden = self.projection(self.input_dropout(hidden))
+        return hidden
 
     def run_layers(
         self, inputs: Tensor, mask: Tensor, *, start: int | None = None, stop: int | None = None
@@ -100,7 +110,9 @@ class _Encoder(nn.Module):
             hidden = hidden + self.convention(convention).unsqueeze(1)
         if self.lstm is None:
             return hidden
-        states: Tensor = self.lstm(self.input_dropout(hidden), mask.sum(1))
+        if self.projection is None:
+            hidden = self.input_dropout(hidden)
+        states: Tensor = self.lstm(hidden, mask.sum(1))
         return states
 
 
@@ -135,6 +147,7 @@ class EntityEncoder(_Encoder):
         layers: Layers = "last",
         precision: Precision = "float32",
         has_convention: bool = False,
+        projected_width: int = 0,
     ) -> None:
         super().__init__(
             transformer,
@@ -146,8 +159,11 @@ class EntityEncoder(_Encoder):
             layers=layers,
             precision=precision,
             has_convention=has_convention,
+            projected_width=projected_width,
         )
         self.n_shared = n_shared_layers
+        if projected_width and n_shared_layers != _depth_of(transformer) - 1:
+            raise KoalaError("encoder.projected_width needs an encoder that all entities share.")
         if layers == "mixture" and n_shared_layers != _depth_of(transformer) - 1:
             raise KoalaError(
                 'encoder.layers = "mixture" reads all layers, so all must be shared: '
@@ -158,7 +174,8 @@ class EntityEncoder(_Encoder):
             self.frozen = None
         self.marker: nn.Parameter | None = None
         if has_marks:
-            self.marker = nn.Parameter(torch.randn(_width_of(transformer)) * 0.02)
+            width = projected_width or _width_of(transformer)
+            self.marker = nn.Parameter(torch.randn(width) * 0.02)
 
     def forward(
         self, pieces: Tensor, mask: Tensor, convention: Tensor, owner: Tensor, mentions: Tensor
@@ -168,20 +185,26 @@ class EntityEncoder(_Encoder):
         Shapes: convention (procedures,), owner (batch,) the procedure of each entity, mentions
         (batch, pieces).
         """
-        hidden = look_up(self._read_shared(pieces, mask), owner)
+        layers = self.read_layers(pieces, mask)
+        return self.read_entities(layers, mask, convention, owner, mentions)
+
+    def read_layers(self, pieces: Tensor, mask: Tensor) -> Tensor:
+        """Run the layers that all entities share: (procedures, layers, pieces, hidden)."""
+        if self.frozen is not None:
+            return self.frozen.get(pieces, mask)
+        return self.run_layers(pieces, mask, stop=self.n_shared)
+
+    def read_entities(
+        self, layers: Tensor, mask: Tensor, convention: Tensor, owner: Tensor, mentions: Tensor
+    ) -> Tensor:
+        """Run what is above the shared layers, for each entity: (batch, pieces, width)."""
+        hidden = look_up(self.mix(layers), owner)
         if self.marker is not None:
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
-        hidden = self.run_layers(hidden, own_mask, start=self.n_shared)[:, -1]
+        if not self.is_frozen:
+            hidden = self.run_layers(hidden, own_mask, start=self.n_shared)[:, -1]
         return self.read_tokens(hidden, own_mask, convention[owner])
-
-    def _read_shared(self, pieces: Tensor, mask: Tensor) -> Tensor:
-        """Give (procedures, pieces, hidden) of the lower layers, or all of them mixed."""
-        if self.frozen is not None:
-            layers = self.frozen.get(pieces, mask)
-        else:
-            layers = self.run_layers(pieces, mask, stop=self.n_shared)
-        return layers[:, 0] if self.mixture is None else self.mixture(layers)
 
 
 class TripleEncoder(_Encoder):

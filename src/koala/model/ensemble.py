@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from koala.batch import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch
 from koala.decoding import Output
 from koala.errors import KoalaError
-from koala.model.encoder import SharedTripleEncoder, TextEncoder
+from koala.model.encoder import SharedTripleEncoder
 from koala.model.koala import KoalaModel, to_tensors
 from koala.model.output import TensorOutput
 
@@ -24,7 +24,7 @@ class HeadEnsemble(nn.Module):
         super().__init__()
         self.heads = nn.ModuleList(models)
         encoders = [model.text_encoder for model in models]
-        if not all(isinstance(encoder, TextEncoder) and encoder.is_frozen for encoder in encoders):
+        if not all(encoder.is_frozen for encoder in encoders):
             raise KoalaError(
                 "Only networks over a frozen encoder can be exported as one. Set "
                 "encoder.is_frozen, or join networks when predicting: --model A --model B."

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -142,12 +143,7 @@ class KoalaModel(nn.Module):
     def _score(
         self, arrays: dict[str, Tensor], n: int, layers: Tensor | None = None
     ) -> list[TensorOutput]:
-        if layers is None:
-            hidden = self._encode_text(arrays)
-        else:
-            hidden = self.text_encoder.read_mixed(
-                layers, arrays["pieces_mask"], arrays["convention"]
-            )
+        hidden = self._encode_text(arrays, layers)
         readings = [self._read(arrays, self.text_encoder.dropout(hidden)) for _ in range(n)]
         triples = self._encode_triples(arrays)
         return [self._decode(arrays, reading, triples) for reading in readings]
@@ -203,18 +199,20 @@ class KoalaModel(nn.Module):
         if self.triple_encoder is not None:
             self.triple_encoder.frozen = None
 
-    def _encode_text(self, arrays: dict[str, Tensor]) -> Tensor:
-        """Encode each procedure once for all its entities, or its upper layers for each."""
-        pieces, mask = arrays["pieces"], arrays["pieces_mask"]
-        hidden: Tensor
+    def _encode_text(self, arrays: dict[str, Tensor], layers: Tensor | None = None) -> Tensor:
+        """Encode each procedure once for all its entities, or its upper layers for each.
+
+        Layers that were run already are not run again.
+        """
+        mask, convention = arrays["pieces_mask"], arrays["convention"]
+        if layers is None:
+            layers = self.text_encoder.read_layers(arrays["pieces"], mask)
         if isinstance(self.text_encoder, EntityEncoder):
             mentions = arrays["entity_pieces"].any(1)
-            hidden = self.text_encoder(
-                pieces, mask, arrays["convention"], arrays["procedure"], mentions
+            return self.text_encoder.read_entities(
+                layers, mask, convention, arrays["procedure"], mentions
             )
-        else:
-            hidden = self.text_encoder(pieces, mask, arrays["convention"])
-        return hidden
+        return self.text_encoder.read_mixed(layers, mask, convention)
 
     def _read(self, arrays: dict[str, Tensor], hidden: Tensor) -> Reading:
         return read_text(
@@ -265,18 +263,23 @@ def _build_text_encoder(
             layers=settings.layers,
             precision=precision,
             has_convention=settings.has_convention,
+            projected_width=settings.projected_width,
         )
+    config: Any = transformer.config
+    n_layers = int(config.num_hidden_layers)
     return EntityEncoder(
         transformer,
         token_width=settings.token_width,
         dropout=settings.dropout,
         input_dropout=settings.input_dropout,
-        n_shared_layers=settings.n_shared_layers,
-        n_frozen_layers=settings.n_frozen_layers,
+        # Where all layers are frozen, the BiLSTM behind them is what knows the entity.
+        n_shared_layers=n_layers if settings.is_frozen else settings.n_shared_layers,
+        n_frozen_layers=n_layers if settings.is_frozen else settings.n_frozen_layers,
         has_marks=settings.has_marks,
         layers=settings.layers,
         precision=precision,
         has_convention=settings.has_convention,
+        projected_width=settings.projected_width,
     )
 
 
