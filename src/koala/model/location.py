@@ -160,8 +160,8 @@ class LocationScorer(nn.Module):
         if self.known is not None:
             means = means + self.known(numbers)
         places = self.place(means).unsqueeze(2)
-        here = nn.functional.pad(self.here(candidates), (0, 0, 1, 0))
-        coming = nn.functional.pad(self.next(candidates), (0, 0, 0, 1))
+        here = nn.functional.pad(_project(self.here, candidates, is_named), (0, 0, 1, 0))
+        coming = nn.functional.pad(_project(self.next, candidates, is_named), (0, 0, 0, 1))
         distance = self.distance(find_distances(is_named))
         joint = torch.tanh(states + look_up(places + here + coming + distance, row))
         scores: Tensor = self.output(self.dropout(joint)).squeeze(-1)
@@ -174,6 +174,15 @@ class LocationScorer(nn.Module):
         means = candidates.sum(2) / n_named
         is_unknown = torch.arange(means.shape[1], device=means.device) == 0
         return torch.where(is_unknown[None, :, None], self.unknown, means)
+
+
+def _project(layer: nn.Linear, candidates: Tensor, is_named: Tensor) -> Tensor:
+    """Apply a layer without bias where a step names a candidate; elsewhere both are zero.
+
+    A candidate is named in one or two steps: most of the products would be with zeros.
+    """
+    projected = candidates.new_zeros(*is_named.shape, layer.out_features)
+    return projected.masked_scatter(is_named.unsqueeze(-1), layer(candidates[is_named]))
 
 
 def find_distances(is_named: Tensor) -> Tensor:
