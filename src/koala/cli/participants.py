@@ -7,9 +7,12 @@ import typer
 
 from koala.cli.corpus import Data, find_corpus
 from koala.cli.output import show, write_json
-from koala.cli.training import tell
+from koala.cli.training import needs_training, tell
 
-EXAMPLE = "Example: koala train-participants --data propara/ --recipes recipes/ -o weights.json"
+EXAMPLE = (
+    "Example: koala train-participants --data propara/ --recipes recipes/ --written corpus/ "
+    "-o weights.json"
+)
 
 
 def train_participants_cli(
@@ -19,6 +22,9 @@ def train_participants_cli(
         Path | None,
         typer.Option(metavar="DIR", help="Default: the folder recipes/ in $KOALA_DATA."),
     ] = None,
+    written: Annotated[Path, typer.Option(metavar="DIR", help="koala's own corpus.")] = Path(
+        "corpus"
+    ),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Learn to find entities from those of the train splits; the same data give the same file."""
@@ -26,20 +32,24 @@ def train_participants_cli(
 
     from koala.corpora import read_corpus
     from koala.encoders import open_encoder
-    from koala.training.participants import Learning, learn
 
-    corpus = read_corpus(find_corpus(data, "propara"))
+    with needs_training():
+        from koala.training.participants import Learning, learn
+
+    corpora = [read_corpus(find_corpus(data, "propara")), read_corpus(written)]
     extra = read_corpus(find_corpus(recipes, "recipes"))
-    splits = (corpus.take("train"), corpus.take("dev"), extra.take("train"))
     learned = learn(
-        *([example.procedure for example in split] for split in splits),
+        [example.procedure for corpus in corpora for example in corpus.take("train")],
+        {c.name: [example.procedure for example in c.take("dev")] for c in corpora},
+        [example.procedure for example in extra.take("train")],
         # One thread adds up in one order.
         encoder=open_encoder(threads=1),
         settings=Learning(),
     )
     learned.ranker.write(output)
     tell(f"Wrote {output}.")
-    rows = {"train, cross-validated": learned.train, "dev": learned.dev}
+    rows = {"train, cross-validated": learned.train}
+    rows |= {f"{name}, dev": scores for name, scores in learned.dev.items()}
     if as_json:
         write_json(
             {name: {**each.to_dict(), "signature": each.signature} for name, each in rows.items()}
@@ -51,4 +61,4 @@ def train_participants_cli(
         table.add_column(column, justify="right")
     for name, each in rows.items():
         table.add_row(name, *(f"{value:.3f}" for value in each.score.to_dict().values()))
-    show(table, learned.dev.signature)
+    show(table, *(each.signature for each in rows.values()))

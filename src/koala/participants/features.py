@@ -8,7 +8,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.document import Procedure, Step, annotate
+from koala.document import Convention, Procedure, Step, annotate
 from koala.encoders import Encoder
 from koala.participants.roles import Role, find_roles
 from koala.participants.tags import correct_tags
@@ -44,7 +44,17 @@ def describe_procedures(procedures: Sequence[Procedure], encoder: Encoder) -> li
     texts = [[word.text for step in p.steps for word in step.words] for p in ready]
     # Each text by itself: a text fills a core, and nothing is padded.
     vectors = [encoder.encode([text])[0] for text in texts]
-    return [describe(p.steps, read) for p, read in zip(ready, vectors, strict=True)]
+    return [
+        _add_convention(describe(p.steps, read), p.convention)
+        for p, read in zip(ready, vectors, strict=True)
+    ]
+
+
+def _add_convention(described: Described, convention: Convention) -> Described:
+    """Say of each thing whose conventions are asked for: ProPara's annotators chose fewer."""
+    things, descriptions = described
+    name = f"convention {convention}"
+    return things, [replace(each, features={**each.features, name: 1.0}) for each in descriptions]
 
 
 def describe(steps: Sequence[Step], vectors: Vectors) -> Described:
