@@ -52,7 +52,8 @@ def build_corpus() -> Corpus:
     for id, (texts, rows) in TEXTS.items():
         grid = Grid(id, texts, tuple(Row.from_locations(n, row) for n, row in rows.items()))
         steps, entities = tuple(map(Step, texts)), tuple(map(Entity, rows))
-        examples.append(Example(Procedure(id, steps, entities), grid))
+        procedure = Procedure(id, steps, entities, convention="propara")
+        examples.append(Example(procedure, grid))
     return Corpus("propara", {"train": tuple(examples), "dev": tuple(examples)})
 
 

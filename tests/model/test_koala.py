@@ -13,7 +13,13 @@ from koala.model.encoder import TextEncoder, run_layers  # noqa: E402
 from koala.model.koala import build_model  # noqa: E402
 from koala.model.location import LocationPredictor, find_distances  # noqa: E402
 from koala.model.memory import KnowledgeInjector  # noqa: E402
-from koala.model.pooling import Rows, SharedInputLSTM, masked_mean, to_rows  # noqa: E402
+from koala.model.pooling import (  # noqa: E402
+    Rows,
+    SequenceLSTM,
+    SharedInputLSTM,
+    masked_mean,
+    to_rows,
+)
 from koala.model.reading import StepAttention  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
@@ -379,7 +385,7 @@ def test_samples_are_dropouts_of_one_reading(settings, items, entity):
         nonlocal n_readings
         n_readings += 1
 
-    model.text_encoder.register_forward_hook(count)
+    model.text_encoder.lstm.register_forward_hook(count)
     model.train()
     one, other = (output.tags for output in model.sample(batch, 2))
     assert n_readings == 1
@@ -440,3 +446,17 @@ def test_distances_count_steps_since_and_until_a_mention():
     pairs = [(number // 4, number % 4 + 1) for number in found]
     # Positions 0 … 7; 4 since: never, 4 until: never, 3: three or more
     assert pairs == [(4, 2), (4, 1), (0, 3), (1, 3), (2, 3), (3, 2), (3, 1), (0, 4)]
+
+
+def test_padded_sequences_give_the_numbers_of_packed_ones():
+    torch.manual_seed(0)
+    lstm = SequenceLSTM(input_width=5, width=3)
+    inputs, lengths = torch.randn(4, 6, 5, requires_grad=True), torch.tensor([6, 2, 1, 4])
+    found = lstm(inputs, lengths)
+    packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+    expected, _ = pad_packed_sequence(lstm.lstm(packed)[0], batch_first=True, total_length=6)
+    assert torch.allclose(found, expected, atol=1e-6)
+    weights = torch.randn_like(found)
+    (gradient,) = torch.autograd.grad((found * weights).sum(), inputs)
+    (wanted,) = torch.autograd.grad((expected * weights).sum(), inputs)
+    assert torch.allclose(gradient, wanted, atol=1e-5)

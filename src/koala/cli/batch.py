@@ -37,8 +37,10 @@ def batch_cli(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
     model: Annotated[
         str,
-        typer.Option(help="A bundled model's name, or a folder; auto: recipes for recipes."),
-    ] = "small",
+        typer.Option(
+            help="A bundled model's name, or a folder; auto: recipes for recipes, else small."
+        ),
+    ] = "auto",
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,

@@ -138,6 +138,28 @@ def check_cli(
         raise typer.Exit(2)
 
 
+@app.command("agreement", epilog="Example: koala data agreement corpus/")
+def agreement_cli(folder: _Folder, as_json: _Json = False) -> None:
+    """Compare the second annotations of koala's corpus (second/) with the first ones."""
+    from koala.cli.scores import build_changes_table
+    from koala.corpora.written import read_corpus_grids, read_split
+    from koala.errors import FileError
+    from koala.evaluation.changes import score_changes
+
+    second = {e.id: e for w in read_split(Path(folder, "second")) if (e := w.example.gold)}
+    if not second:
+        raise FileError(folder, "no second annotations here; second/*.txt was expected.")
+    first = read_corpus_grids(Path(folder))
+    unknown = next((id for id in second if id not in first), None)
+    if unknown is not None:
+        raise FileError(Path(folder, "second"), f"{unknown} is not in the corpus.")
+    scores = score_changes(second, {id: first[id] for id in second})
+    if as_json:
+        write_json({"changes": scores.to_dict(), "signature": scores.signature})
+    else:
+        show(build_changes_table(scores), scores.signature)
+
+
 def build_shares_table(groups: "Mapping[str, Sequence[Written]]") -> "Table":
     """Build how cells and changes are spread in groups of procedures, in percent."""
     from rich.table import Table

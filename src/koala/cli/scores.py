@@ -56,8 +56,8 @@ def build_changes_table(scores: "ChangeScores") -> Table:
     """Build changes, changes with their location and cells, by field and over all."""
     table = Table(title=f"Changes, {scores.overall.procedures} procedures")
     table.add_column("field")
-    columns = ("procedures", "changes: P", "R", "F1", "with location: P", "R", "F1", "95 %")
-    for name in (*columns, "cells"):
+    columns = ("n", "changes F1", "located P", "R", "F1", "95 %", "cells")
+    for name in columns:
         table.add_column(name, justify=_NUMBER)
     for name, score in scores.fields.items():
         table.add_row(name, *_describe_changes(score))
@@ -71,7 +71,7 @@ def _describe_changes(score: "ChangeScore") -> tuple[str, ...]:
     low, high = score.located_interval
     return (
         str(score.procedures),
-        *_three(score.actions),
+        f"{score.actions.f1:.3f}",
         *_three(score.located),
         f"{low:.2f}–{high:.2f}",
         f"{score.cells:.3f}",

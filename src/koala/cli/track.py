@@ -36,8 +36,8 @@ def track_cli(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A bundled model's name, or a folder; several are averaged; auto: recipes if the "
-            "text is a recipe, else small. Default: small."
+            help="A bundled model's name, or a folder; several are averaged. Default: auto, which "
+            "is recipes if the text is a recipe, else small."
         ),
     ] = None,
     decoding: Annotated[
@@ -61,7 +61,7 @@ def track_cli(
     if explain and format not in _TELLS_REASONS:
         known = ", ".join(_TELLS_REASONS)
         raise KoalaError(f"--explain: {format} has no room for reasons. Formats that do: {known}.")
-    models = model or []
+    models = model or [AUTO]
     if AUTO in models and len(models) > 1:
         raise KoalaError("--model auto chooses one model by the text; leave out the others.")
     check_outputs([output], [file])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from koala.corpora import written
+from koala.corpora.corpus import SPLITS
 from koala.corpora.similarity import find_pairs
 from koala.corpora.written import Written
 from koala.document import Procedure
@@ -79,10 +80,13 @@ def _to_shares(counts: dict[str, int]) -> dict[str, float]:
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Give the text files among paths and in their folders, splits included."""
+    """Give the text files among paths and in folders; of a whole corpus those of its splits."""
     files: list[Path] = []
     for path in paths:
-        found = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
+        folders = [path / split for split in SPLITS] if written.is_here(path) else [path]
+        found = [each for folder in folders for each in sorted(folder.glob("*.txt"))]
+        if not path.is_dir():
+            found = [path]
         if not found:
             raise FileError(path, "no *.txt files here; procedures were expected.")
         files += found

@@ -52,6 +52,12 @@ def read(folder: Path) -> Corpus:
     return Corpus(NAME, splits)
 
 
+def read_corpus_grids(folder: Path) -> dict[str, Grid]:
+    """Read the gold grids of all splits by procedure."""
+    examples = [e for split in read(folder).splits.values() for e in split]
+    return {e.procedure.id: e.gold for e in examples if e.gold is not None}
+
+
 def read_split(folder: Path) -> list[Written]:
     """Read all files of a folder in the order of their names."""
     return [each for path in sorted(folder.glob("*.txt")) for each in read_file(path)]

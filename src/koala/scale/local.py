@@ -67,7 +67,7 @@ def run_local(
     inputs: Sequence[Path],
     output: Path,
     *,
-    model: str | Path = "small",
+    model: str | Path = "auto",
     plan: Plan | None = None,
     resume: bool = False,
     progress: Progress = lambda _done, _total, _n: None,

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from koala.corpora import read_corpus
+from koala.corpora.written import read_examples, read_file, write_procedures
+from koala.errors import FileError
+
+IRON = """\
+# [appliances] How does a steam iron work?
+1. Water is poured into the tank of the iron.
+2. Water drips onto the hot plate.
+3. It turns into steam.
+water | ? | tank | plate | -
+steam ; hot steam | - | - | - | plate
+"""
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+
+
+def write(folder: Path, text: str, name: str = "household.txt") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_procedure_as_the_guide_writes_it(tmp_path):
+    (written,) = read_file(write(tmp_path, IRON))
+    procedure, gold = written.example.procedure, written.example.gold
+    assert (written.field, written.topic, written.line) == ("household", "appliances", 1)
+    assert procedure.id == "household/how-does-a-steam-iron-work"
+    assert procedure.prompt == "How does a steam iron work?"
+    assert procedure.convention == "koala"
+    assert [step.text for step in procedure.steps][2] == "It turns into steam."
+    assert gold["water"].locations == ("?", "tank", "plate", "-")
+    assert gold["hot steam"].name == "steam; hot steam"
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    read = read_file(write(tmp_path, IRON))
+    assert write_procedures(read) == IRON
+
+
+def test_splits_are_folders(tmp_path):
+    write(tmp_path / "train", IRON)
+    write(tmp_path / "dev", IRON.replace("steam iron", "kettle"))
+    corpus = read_corpus(tmp_path)
+    assert (corpus.name, list(corpus.splits)) == ("written", ["train", "dev"])
+    assert [e.procedure.id for e in read_examples(tmp_path)] == [
+        "household/how-does-a-steam-iron-work"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("# [appliances]", "#", "sub-field"),
+        ("| plate | -\n", "| plate\n", "3 cells came, 4 were expected"),
+        ("| ? |", "|  |", "empty name or cell"),
+        ("2. Water drips", "Water drips", "neither"),
+        ("steam ; hot steam", "4. The end.\nsteam", "came after the entities"),
+    ],
+)
+def test_bad_forms_are_named_with_their_line(tmp_path, old, new, problem):
+    text = IRON.replace(old, new)
+    if new.startswith("4."):
+        text = IRON + "4. The end.\n"
+    with pytest.raises(FileError, match=problem) as error:
+        read_file(write(tmp_path, text))
+    assert error.value.line == 1
+
+
+def test_a_title_stands_once_in_a_file(tmp_path):
+    with pytest.raises(FileError, match="came before"):
+        read_file(write(tmp_path, f"{IRON}\n{IRON}"))
+
+
+def test_the_corpus_has_the_size_that_its_card_names():
+    corpus = read_corpus(CORPUS)
+    sizes = {split: len(examples) for split, examples in corpus.splits.items()}
+    assert sizes["dev"] == sizes["test"] == 200
+    assert sizes["train"] >= 2100
+    card = (CORPUS / "README.md").read_text()
+    assert all(f"{size:,}" in card for size in (sizes["train"], sum(sizes.values())))
