@@ -94,7 +94,7 @@ def hint(
     """Correct places by the words around them, as is done before grids are drawn."""
     procedure, entities = read.items[0].procedure, [item.entity for item in read.items]
     output = hints.add_hints(
-        read.output, procedure, entities, read.indices, weights=weights, network=network
+        read.output, procedure, entities, read.indices, reranker=hints.Reranker(network, weights)
     )
     return replace(read, output=output)
 

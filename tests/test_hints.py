@@ -5,7 +5,7 @@ import pytest
 
 from koala.decoding.output import log_softmax
 from koala.document import Procedure, annotate
-from koala.hints import WEIGHTS, add_hints, describe_places
+from koala.hints import WEIGHTS, Reranker, add_hints, describe_places
 
 from .decoding.test_decoding import build_output
 
@@ -107,7 +107,7 @@ def test_without_weights_nothing_changes(river):
     n_places = len(river.candidates) + 1
     output = build_output(0, len(river.steps), n_places)
     none = dict.fromkeys(WEIGHTS, 0.0)
-    hinted = add_hints(output, river, [0, 1], [1, 0], weights=none, network=1.0)
+    hinted = add_hints(output, river, [0, 1], [1, 0], reranker=Reranker(1.0, none))
     for index in (0, 1):
         own, new = output.place_scores(index), hinted.place_scores(index)
         np.testing.assert_allclose(log_softmax(new), log_softmax(own), atol=1e-6)

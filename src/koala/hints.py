@@ -12,7 +12,7 @@ what networks say of texts that they had not learned from (`benchmarks/hints.py`
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -75,6 +75,25 @@ WEIGHTS: Mapping[str, float] = {
 that it does not name, after the word that stood there when it was last named, `later` one that is
 first named later."""
 
+
+@dataclass(frozen=True, slots=True)
+class Reranker:
+    """The log-linear model that corrects the locations of a network."""
+
+    network: float = NETWORK
+    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
+
+    def to_dict(self) -> dict[str, float]:
+        """Give plain values, for a card: the network's weight under the name `network`."""
+        return {"network": self.network, **self.weights}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, float]) -> "Reranker":
+        """Read what `to_dict` gave; a weight that is missing is 0."""
+        weights = {name: float(values.get(name, 0.0)) for name in WEIGHTS}
+        return cls(float(values.get("network", 1.0)), weights)
+
+
 _INDEX = {name: number for number, name in enumerate(WEIGHTS)}
 
 _WAYS = {
@@ -102,18 +121,18 @@ def add_hints(
     entities: Sequence[int],
     indices: Sequence[int],
     *,
-    weights: Mapping[str, float] = WEIGHTS,
-    network: float = NETWORK,
+    reranker: Reranker | None = None,
 ) -> Output:
     """Correct the places of some entities of a procedure, whose rows in `output` are `indices`.
 
     The probabilities of `output` should be calibrated.
     """
+    model = reranker or Reranker()
     places, text = output.places.copy(), read_places(procedure)
-    shared = _weigh(text.shared, text.n_positions, weights)
+    shared = _weigh(text.shared, text.n_positions, model.weights)
     for entity, index in zip(entities, indices, strict=True):
-        hints = shared + _weigh(text.describe(entity), text.n_positions, weights)
-        scores = network * log_softmax(output.place_scores(index)) + hints
+        hints = shared + _weigh(text.describe(entity), text.n_positions, model.weights)
+        scores = model.network * log_softmax(output.place_scores(index)) + hints
         places[index, : scores.shape[0], : scores.shape[1]] = scores
     return replace(output, places=places)
 

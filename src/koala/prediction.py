@@ -18,7 +18,7 @@ from koala.decoding import (
 from koala.document import Convention, Procedure, annotate
 from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
-from koala.hints import add_hints
+from koala.hints import Reranker, add_hints
 from koala.items import Item, group_items, split_items
 from koala.knowledge.retrieval import Triples, retrieve_triples
 from koala.settings import DecoderSettings, KnowledgeSettings, TextSettings
@@ -41,6 +41,9 @@ Temperatures = tuple[float, float]
 """Of tags and of places."""
 Calibration = Temperatures | Mapping[Convention, Temperatures]
 """One pair for all texts, or a pair for each annotation convention."""
+Rerankers = Mapping[Convention, Reranker]
+"""Those that were fitted; the reranker of `koala.hints` for other conventions."""
+_NO_RERANKERS: Rerankers = {}
 Progress = Callable[[int, int], None]
 
 
@@ -137,6 +140,7 @@ def predict_grids(
     *,
     settings: DecoderSettings = _DEFAULT,
     temperatures: Calibration | None = None,
+    rerankers: Rerankers = _NO_RERANKERS,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
     """Predict the grids of all procedures that the items stand in.
@@ -145,7 +149,12 @@ def predict_grids(
     """
     scored = score_items(scorer, items)
     return decode_grids(
-        items, scored, settings=settings, temperatures=temperatures, progress=progress
+        items,
+        scored,
+        settings=settings,
+        temperatures=temperatures,
+        rerankers=rerankers,
+        progress=progress,
     )
 
 
@@ -155,6 +164,7 @@ def decode_grids(
     *,
     settings: DecoderSettings = _DEFAULT,
     temperatures: Calibration | None = None,
+    rerankers: Rerankers = _NO_RERANKERS,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
     """Decode what was said of all items, in any order, into the grids they stand in."""
@@ -163,7 +173,7 @@ def decode_grids(
     for _, group in groupby(scored, key=lambda one: id(one[0].procedure)):
         own_items, outputs, indices = zip(*group, strict=True)
         output, names = outputs[0], name_places(own_items[0])
-        cooled = _cool(output, own_items, indices, settings, temperatures)
+        cooled = _cool(output, own_items, indices, settings, temperatures, rerankers)
         decoded = decode_rows(
             cooled if settings.reads_hints else output,
             indices,
@@ -198,6 +208,7 @@ def _cool(
     indices: Sequence[int],
     settings: DecoderSettings,
     temperatures: Calibration | None,
+    rerankers: Rerankers,
 ) -> Output:
     """Make the probabilities of the entities of a procedure honest: by temperatures, and by what
     the words around places say.
@@ -207,7 +218,9 @@ def _cool(
         cooled = output.cool(*choose_temperatures(temperatures, items[0].procedure))
     if not settings.reads_hints:
         return cooled
-    return add_hints(cooled, items[0].procedure, [item.entity for item in items], indices)
+    procedure, entities = items[0].procedure, [item.entity for item in items]
+    reranker = rerankers.get(procedure.convention)
+    return add_hints(cooled, procedure, entities, indices, reranker=reranker)
 
 
 def choose_temperatures(temperatures: Calibration, procedure: Procedure) -> Temperatures:
@@ -259,16 +272,22 @@ def predict_explanations(
     *,
     settings: DecoderSettings = _DEFAULT,
     temperatures: Calibration = (1.0, 1.0),
+    rerankers: Rerankers = _NO_RERANKERS,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Explanation]:
     """Predict grids with a reason for every cell."""
     scored = list(score_items(scorer, items))
     grids = decode_grids(
-        items, scored, settings=settings, temperatures=temperatures, progress=progress
+        items,
+        scored,
+        settings=settings,
+        temperatures=temperatures,
+        rerankers=rerankers,
+        progress=progress,
     )
     reasons = {
         (id(item.procedure), item.entity): find_reasons(
-            item, _cool(output, [item], [index], settings, temperatures), index
+            item, _cool(output, [item], [index], settings, temperatures, rerankers), index
         )
         for item, output, index in scored
     }

@@ -10,6 +10,7 @@ from koala.document import Entity, Procedure, Step, build_entity, check_text
 from koala.errors import KoalaError
 from koala.explanation import Explanation
 from koala.grid import Grid
+from koala.hints import Reranker
 from koala.items import Item, build_items
 from koala.knowledge.store import PACK, Store
 from koala.prediction import (
@@ -56,6 +57,9 @@ class Tracker:
         self.scorer = scorer
         self.settings = card.read_settings()
         self.has_knowledge = has_knowledge
+        self._rerankers = {
+            convention: Reranker.from_dict(values) for convention, values in card.rerankers.items()
+        }
         self._knowledge = restrict_knowledge(self.settings.knowledge, has_knowledge=has_knowledge)
 
     @property
@@ -126,6 +130,7 @@ class Tracker:
             self._build_items(procedures, knowledge_progress),
             settings=self.settings.decoder,
             temperatures=self.temperatures,
+            rerankers=self._rerankers,
             progress=progress,
         )
         signed = iter([replace(grid, signature=self.signature) for grid in grids])
@@ -157,6 +162,7 @@ class Tracker:
             self._build_items(procedures, knowledge_progress),
             settings=self.settings.decoder,
             temperatures=self.temperatures,
+            rerankers=self._rerankers,
             progress=progress,
         )
         signed = iter(

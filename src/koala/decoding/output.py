@@ -80,7 +80,7 @@ def _normalize(scores: Floats) -> Floats:
     return np.asarray(np.maximum(log_softmax(scores), -1e30), dtype=np.float32)
 
 
-def log_softmax(scores: Floats) -> NDArray[np.float64]:
+def log_softmax(scores: NDArray[np.floating]) -> NDArray[np.float64]:
     """Give log probabilities along the last axis, in 64 bits."""
     shifted = scores.astype(np.float64) - scores.max(-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(-1, keepdims=True)))

@@ -39,6 +39,8 @@ class Card:
     """Scores are divided by these before they become probabilities; found on dev."""
     temperatures: dict[Convention, tuple[float, float]] = field(default_factory=dict)
     """The same for each annotation convention that a network knows, tags and places."""
+    rerankers: dict[Convention, dict[str, float]] = field(default_factory=dict)
+    """The weights of the location reranker (`koala.hints`) that were fitted for a convention."""
     signature: str = ""
     """Name, and a digest of the graph: what made a grid."""
     needs: dict[str, list[str]] = field(default_factory=dict)

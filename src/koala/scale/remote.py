@@ -20,7 +20,7 @@ def run_ray(
     inputs: Sequence[Path],
     output: Path,
     *,
-    model: str | Path = "small",
+    model: str | Path = "auto",
     plan: Plan | None = None,
     resume: bool = False,
     progress: Progress = lambda _done, _total, _n: None,

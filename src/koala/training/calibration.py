@@ -1,19 +1,24 @@
-"""Temperatures that make probabilities honest, found on dev, and how honest they then are."""
+"""Temperatures and the location reranker, fitted on dev, and how calibrated a network then is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from koala.batch import IGNORED, TAGS, build_gold
 from koala.decoding import Output
+from koala.decoding.output import log_softmax
 from koala.decoding.tags import find_tag_marginals
 from koala.grid import Grid
+from koala.hints import WEIGHTS, Reranker, describe_places
 from koala.items import Item
 from koala.prediction import Scored, Temperatures
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
 _BINS = 10
+
+Floats = NDArray[np.float64]
 
 
 def find_temperatures(scored: Sequence[Scored]) -> Temperatures:
@@ -60,6 +65,43 @@ def _place_nll(item: Item, output: Output, index: int, temperature: float) -> ND
     chosen = log_probabilities[positions, places[positions]]
     either = np.logaddexp(chosen, log_probabilities[positions, 0])
     return np.asarray(-np.where(may_stay[positions] & (places[positions] > 0), either, chosen))
+
+
+_PENALTY = 5.0
+"""On the squared distance of the reranker's weights from those that change nothing."""
+
+
+def fit_reranker(scored: Sequence[Scored], temperatures: Temperatures) -> Reranker:
+    """Fit the location reranker by maximum likelihood of the gold locations.
+
+    With weight 1 for the network and 0 for all else it changes nothing; the penalty keeps it near.
+    """
+    cells = [cell for one in scored if one[0].gold for cell in _describe_cells(*one, temperatures)]
+    identity = np.eye(1 + len(WEIGHTS))[0]
+
+    def measure(theta: Floats) -> tuple[float, Floats]:
+        """Give the penalised NLL and its gradient."""
+        nll, gradient = 0.0, np.zeros_like(theta)
+        for features, gold in cells:
+            log_probabilities = log_softmax(features @ theta)
+            nll -= float(log_probabilities[gold])
+            gradient -= features[gold] - np.exp(log_probabilities) @ features
+        distance = theta - identity
+        return nll + _PENALTY / 2 * distance @ distance, gradient + _PENALTY * distance
+
+    found = minimize(measure, identity, jac=True, method="L-BFGS-B").x.round(4)
+    return Reranker(float(found[0]), dict(zip(WEIGHTS, found[1:].tolist(), strict=True)))
+
+
+def _describe_cells(
+    item: Item, output: Output, index: int, temperatures: Temperatures
+) -> Iterator[tuple[Floats, int]]:
+    """Give (candidates, 1 + weights) of each position that has a gold location, and which it is."""
+    said = log_softmax(output.cool(*temperatures).place_scores(index))[:, :, None]
+    features = np.concatenate([said, describe_places(item.procedure, item.entity)], axis=2)
+    for position, place in enumerate(build_gold([item]).places[0]):
+        if place != IGNORED:
+            yield features[position], int(place)
 
 
 def measure_calibration(grids: Sequence[Grid], gold: dict[str, Grid]) -> float:

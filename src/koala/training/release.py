@@ -12,13 +12,14 @@ from koala.document import Convention
 from koala.encoders.pieces import load_tokenizer
 from koala.encoders.weights import find_weights
 from koala.evaluation import score_corpus
+from koala.hints import Reranker
 from koala.model.ensemble import HeadEnsemble
 from koala.model.koala import KoalaModel
 from koala.prediction import Reader, Temperatures, decode_grids, score_items
 from koala.runtime.files import EXPECTED, TOKENIZER, Card, read_card, write_card
 from koala.runtime.network import OnnxNetwork
 from koala.settings import Settings
-from koala.training.calibration import find_temperatures, measure_calibration
+from koala.training.calibration import find_temperatures, fit_reranker, measure_calibration
 from koala.training.checkpoint import open_checkpoint
 from koala.training.export import export_network
 from koala.training.loop import build_batcher
@@ -95,18 +96,22 @@ def measure(folder: Path, source: DataSource, written: Corpus | None = None) -> 
         place_temperature=temperatures[1],
     )
     if written is not None:
-        own = _calibrate_written(scorer, source.over(written), settings)
+        own, reranker = _calibrate_written(scorer, source.over(written), settings)
         both: dict[Convention, Temperatures] = {"propara": temperatures, "koala": own}
-        card = replace(card, temperatures=both)
+        card = replace(card, temperatures=both, rerankers={"koala": reranker.to_dict()})
     write_card(card, folder)
     return card
 
 
-def _calibrate_written(scorer: Reader, source: DataSource, settings: Settings) -> Temperatures:
-    """Find the temperatures on the dev split of koala's own corpus."""
+def _calibrate_written(
+    scorer: Reader, source: DataSource, settings: Settings
+) -> tuple[Temperatures, Reranker]:
+    """Find temperatures and the reranker's weights on the dev split of koala's own corpus."""
     training = replace(settings.training, annotators=0.0, extra="")
     data = source.get(replace(settings, training=training))
-    return find_temperatures(list(score_items(scorer, data.dev)))
+    scored = list(score_items(scorer, data.dev))
+    temperatures = find_temperatures(scored)
+    return temperatures, fit_reranker(scored, temperatures)
 
 
 def _copy_tokenizer(encoder: str, folder: Path) -> None:
