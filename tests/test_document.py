@@ -167,3 +167,21 @@ def test_more_first_uses_of_ingredients_are_mentions_by_parts(data):
         shares.append(sum(firsts) / len(firsts))
     whole, parts = shares
     assert parts > whole + 0.05
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "name"),
+    [
+        ("Hang it in the drying cabinet.", "drying cabinet", "dry cabinet"),
+        ("Sort them into the morning compartments.", "morning compartments", None),
+        ("Pour it into a round-bottom flask.", "round-bottom flask", None),
+        ("Weigh it into a 50 ml tube.", "50 ml tube", None),
+        ("Put the paper in a weighed crucible.", "weighed crucible", None),
+        ("Collect it in flask 2.", "flask 2", None),
+        ("Coffee grounds stay in the filter.", "coffee grounds", "coffee ground"),
+    ],
+)
+def test_locations_keep_the_form_that_the_text_has(text, surface, name):
+    found = {candidate.surface: candidate.name for candidate in annotated(text).candidates}
+    assert surface in found
+    assert name is None or found[surface] == name

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -6,6 +8,7 @@ from koala.decoding import Output
 from koala.document import Procedure, annotate
 from koala.items import build_items
 from koala.prediction import (
+    choose_temperatures,
     draw_grids,
     name_places,
     predict_explanations,
@@ -96,3 +99,19 @@ def test_with_hints_nothing_is_inside_itself(hinted):
     # The reasons say what the grid was made by.
     places = [found.reasons[0][0].places for found in (own, plain)]
     assert places[0].get("water", 0.0) < 0.1 < places[1]["water"]
+
+
+def test_locations_are_named_as_the_convention_writes_them():
+    text = "Hang the sheets in the drying cabinet."
+    for convention, name in {"koala": "drying cabinet", "propara": "dry cabinet"}.items():
+        procedure = replace(Procedure.from_text(text, ["sheets"]), convention=convention)
+        (item,) = build_items(annotate([procedure]), [((),)])
+        assert name in name_places(item)
+
+
+def test_temperatures_of_a_convention():
+    procedure = Procedure.from_text("Water boils.")
+    assert choose_temperatures((2.0, 3.0), procedure) == (2.0, 3.0)
+    assert choose_temperatures({"koala": (4.0, 5.0)}, procedure) == (4.0, 5.0)
+    other = replace(procedure, convention="propara")
+    assert choose_temperatures({"koala": (4.0, 5.0)}, other) == (1.0, 1.0)

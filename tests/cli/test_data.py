@@ -26,3 +26,26 @@ def test_folders_without_a_corpus(koala, tmp_path):
     done = koala("data", "stats", tmp_path)
     assert done.returncode == 2
     assert "Expected csv/ or leaderboard/" in done.stderr
+
+
+def test_check_names_every_defect_and_exits_with_2(koala, tmp_path):
+    good = "# [x] Toast\n1. Put the bread in the toaster.\n2. Wait.\n"
+    good += "bread | ? | toaster | toaster\n"
+    (tmp_path / "kitchen.txt").write_text(good)
+    assert koala("data", "check", tmp_path).returncode == 0
+    (tmp_path / "kitchen.txt").write_text(good.replace("| toaster\n", "| oven\n"))
+    done = koala("data", "check", tmp_path)
+    assert done.returncode == 2
+    assert "kitchen.txt:1: Toast: bread: the text has no 'oven'." in done.stdout.replace("\n", " ")
+    assert koala("data", "check", tmp_path / "none.txt").returncode == 2
+
+
+def test_agreement_needs_second_annotations(koala, tmp_path):
+    text = "# [x] Toast\n1. Put the bread in the toaster.\nbread | ? | toaster\n"
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "kitchen.txt").write_text(text)
+    assert koala("data", "agreement", tmp_path).returncode == 2
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / "kitchen.txt").write_text(text)
+    value = json.loads(koala("data", "agreement", tmp_path, "--json").stdout)
+    assert value["changes"]["overall"]["changes_with_location"]["f1"] == 1.0

@@ -2,8 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from koala.corpora import read_corpus
+from koala.corpora import Corpus, Example, read_corpus
+from koala.document import CONVENTIONS, Entity, Procedure, Step
 from koala.errors import KoalaError
+from koala.grid import Grid, Row
+from koala.items import Item
+from koala.training.augmentation import hide_prompts
 from koala.training.data import build_training_data
 
 from .. import tiny
@@ -30,3 +34,31 @@ def test_places_of_annotators_are_called_as_candidates(settings, propara):
     assert not any(item.annotators for item in data.dev)
     bare = build_training_data(corpus, settings)
     assert not any(item.annotators for item in bare.train)
+
+
+def test_locations_of_the_corpus_are_called_as_candidates(settings):
+    """The corpus writes locations as texts do, candidates are in lemmas."""
+    steps = ("Hang the sheets in the drying cabinets.", "Pour it into the Round-bottom flask.")
+    cells = ["?", "drying cabinet", "round-bottom flasks"]
+    gold = Grid("1", steps, (Row.from_locations("sheets", cells),))
+    procedure = Procedure("1", tuple(map(Step, steps)), (Entity("sheets"),))
+    example = Example(procedure, gold)
+    corpus = Corpus("propara", {"train": (example,), "dev": (example,)})
+    data = build_training_data(corpus, settings)
+    (item,) = data.train
+    names = {candidate.name for candidate in item.procedure.candidates}
+    assert set(item.gold.locations[1:]) <= names
+    # What is scored stays as it was written.
+    assert data.dev_gold["1"] == gold
+
+
+def test_titles_of_the_corpus_are_not_read():
+    steps = (Step("Water boils."),)
+    texts = [Procedure("a", steps, (Entity("water"),), "Why?", convention=c) for c in CONVENTIONS]
+    items = [Item(procedure, 0) for procedure in texts]
+    shown = [item.procedure.prompt for item in hide_prompts(items, 0.0, seed=0)]
+    assert dict(zip(CONVENTIONS, shown, strict=True)) == {
+        "koala": "",
+        "propara": "Why?",
+        "recipes": "Why?",
+    }
