@@ -118,8 +118,9 @@ def test_the_threshold_is_the_best_that_was_tried(lessons):
 def test_the_same_data_give_the_same_file(procedures, tmp_path):
     encoder = open_encoder(threads=1)
     for name in ("one", "two"):
-        learned = learn(procedures, procedures[:1], procedures[3:], encoder=encoder, settings=TINY)
+        dev = {"tiny": procedures[:1]}
+        learned = learn(procedures, dev, procedures[3:], encoder=encoder, settings=TINY)
         learned.ranker.write(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert learned.ranker.encoder == encoder.name
-    assert learned.dev.counts.shape == (1, 3)
+    assert learned.dev["tiny"].counts.shape == (1, 3)

@@ -179,12 +179,27 @@ def fit(lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning) 
     labels = np.concatenate([lesson.labels for lesson in everything])
     n_first = sum(len(lesson.names) for lesson in lessons)
     importance = np.where(np.arange(len(labels)) < n_first, 1.0, settings.extra_weight)
-    # The bias is one of the features; the penalty is l2 / 2 · |w|².
-    model = LogisticRegression(C=1 / settings.l2, fit_intercept=False, max_iter=_MOST_STEPS)
-    model.fit(table.multiply(scales).tocsr(), labels, sample_weight=importance)
-    weights = (model.coef_[0] * scales).round(_DIGITS)
+    scaled = table.multiply(scales).tocsr()
+    weights = fit_logistic(scaled, labels, importance, l2=settings.l2) * scales
+    weights = weights.round(_DIGITS)
     named, noun, verb = np.split(weights, [len(names), (len(names) + len(weights)) // 2])
     return Ranker("", 0.5, dict(zip(names, named.tolist(), strict=True)), noun, verb)
+
+
+def fit_logistic(
+    table: Any,  # noqa: ANN401
+    labels: NDArray[np.bool_],
+    importance: NDArray[np.float64],
+    *,
+    l2: float,
+) -> NDArray[np.float64]:
+    """Fit a logistic regression with the penalty l2 / 2 · |w|²; a bias is one of the features.
+
+    `table` is (things, features), labels and importance are (things).
+    """
+    model = LogisticRegression(C=1 / l2, fit_intercept=False, max_iter=_MOST_STEPS, tol=1e-6)
+    model.fit(table, labels, sample_weight=importance)
+    return np.asarray(model.coef_[0])
 
 
 def _build_named(descriptions: Sequence[Description], names: Sequence[str]) -> Any:  # noqa: ANN401
