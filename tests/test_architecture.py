@@ -41,7 +41,7 @@ ROOMS = {
     | {"batch", "consensus", "decoding", "explanation", "hints", "items", "knowledge"}
     | {"settings", "windows"},
     "participants": CORE | {"encoders"},
-    "model": {"errors", "states", "batch", "decoding", "settings", "encoders"},
+    "model": {"errors", "states", "document", "batch", "decoding", "settings", "encoders"},
     "training": CORE
     | {
         "annotators",
@@ -54,10 +54,11 @@ ROOMS = {
         "model",
         "settings",
     }
-    | {"display", "items", "participants", "prediction", "processes", "runtime"},
+    | {"display", "hints", "items", "participants", "prediction", "processes", "runtime"},
     "tracker": CORE
     | {
         "batch",
+        "hints",
         "decoding",
         "items",
         "explanation",
@@ -67,7 +68,8 @@ ROOMS = {
         "runtime",
         "settings",
     },
-    "runtime": {"errors", "files", "kept", "batch", "decoding", "encoders", "recipe", "settings"},
+    "runtime": {"errors", "files", "kept", "document", "batch", "decoding", "encoders", "recipe"}
+    | {"settings"},
     # Of the text it takes only the stemmer; the labels of the sentence level are files of its own.
     "evaluation": {"annotators", "errors", "files", "text", "document", "states", "grid"},
     "display": {"errors", "document", "states", "grid", "explanation"},
