@@ -87,16 +87,17 @@ def test_a_tracker_joined_with_itself_is_itself(tracker):
 
 def test_a_network_that_is_too_sure_is_not_heard_more_than_others(tracker):
     """Its temperatures say how much too sure it is."""
-    card = tracker.card
+    card = replace(tracker.card, temperatures={})
     hot = replace(card, tag_temperature=4 * card.tag_temperature, place_temperature=20.0)
+    plain = Tracker(tracker.scorer, card)
     loud = Tracker(lambda items: tracker.scorer(items).cool(0.25, 0.05), hot)
     found, alone = (
         list(each.find_probabilities([Procedure.from_text(TEXT, ["water"])]))
-        for each in (join([loud, tracker]), join([Tracker(tracker.scorer, card), tracker]))
+        for each in (join([loud, plain]), join([Tracker(tracker.scorer, card), plain]))
     )
     for step, own in zip(found[0]["tags"], alone[0]["tags"], strict=True):
         assert step == pytest.approx(own, abs=1e-5)
-    quiet = join([Tracker(tracker.scorer, replace(card, place_temperature=1e6)), tracker])
+    quiet = join([Tracker(tracker.scorer, replace(card, place_temperature=1e6)), plain])
     (line,) = quiet.find_probabilities([Procedure.from_text(TEXT, ["water"])])
     # Half of the scores say nothing of places: the best stays the best, with less behind it.
     most, less = (max(each["places"][0].values()) for each in (alone[0], line))

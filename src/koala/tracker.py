@@ -371,6 +371,7 @@ def join(trackers: Sequence[Tracker]) -> Tracker:
         "+".join(card.name for card in cards),
         settings.to_toml(),
         signature="+".join(card.signature for card in cards),
+        rerankers=first.card.rerankers,
     )
     scorer = Ensemble(tuple(Cooled(each.scorer, each.temperatures) for each in trackers))
     has_knowledge = all(tracker.has_knowledge for tracker in trackers)

@@ -55,7 +55,7 @@ def track_cli(
     """Track entities through a text: one step a line, or one a sentence if it is one line."""
     from koala.errors import KoalaError
     from koala.files import check_outputs
-    from koala.runtime.models import AUTO, choose_model
+    from koala.runtime.models import AUTO, RECIPES, choose_model
     from koala.text import is_english
 
     if explain and format not in _TELLS_REASONS:
@@ -70,7 +70,8 @@ def track_cli(
         typer.echo("Warning: this does not look like English; koala reads English only.", err=True)
     if AUTO in models:
         models = [choose_model(text)]
-        typer.echo(f"Read with {models[0]}.", err=True)
+        if models[0] == RECIPES:
+            typer.echo("Read as a recipe; --model small reads it as any other text.", err=True)
     tracker = decode_as(open_trackers(models, has_knowledge=knowledge), decoding)
     warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track

@@ -197,7 +197,7 @@ def fit_logistic(
 
     `table` is (things, features), labels and importance are (things).
     """
-    model = LogisticRegression(C=1 / l2, fit_intercept=False, max_iter=_MOST_STEPS, tol=1e-6)
+    model = LogisticRegression(C=1 / l2, fit_intercept=False, max_iter=_MOST_STEPS, tol=1e-10)
     model.fit(table, labels, sample_weight=importance)
     return np.asarray(model.coef_[0])
 
