@@ -293,7 +293,7 @@ def find_candidates(steps: Sequence[Step], *, has_phrases: bool = True) -> tuple
     """
     mentions: dict[str, list[Span]] = {}
     for number, step in enumerate(steps):
-        for start, end in _candidate_spans(step.words):
+        for start, end in _candidate_spans(step.words, has_phrases=has_phrases):
             if end - start > 1 and not has_phrases:
                 continue
             name = _place_name(step.words[start:end])
@@ -330,14 +330,15 @@ _LONGEST_PLACE = 16
 """Words of a noun phrase; the longest of ProPara's train and dev texts has eleven."""
 
 
-def _candidate_spans(words: Sequence[Word]) -> list[tuple[int, int]]:
+def _candidate_spans(words: Sequence[Word], *, has_phrases: bool) -> list[tuple[int, int]]:
     spans: set[tuple[int, int]] = set()
     for last, word in enumerate(words):
         if word.text.lower() in _PLACE_ADVERBS or word.text.lower().removesuffix("s") in (
             _PLACE_ADVERBS
         ):
             spans.add((last, last + 1))
-        if word.pos not in _NOUNS and not _is_mistagged(words, last):
+        # Recipes name their places in single nouns, which are known beforehand.
+        if word.pos not in _NOUNS and not (has_phrases and _is_mistagged(words, last)):
             continue
         start = last
         spans.add((start, last + 1))
