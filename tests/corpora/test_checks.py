@@ -56,7 +56,7 @@ def test_endings_of_plurals_do_not_count_but_others_do(tmp_path):
 def test_twins_and_texts_near_unseen_ones(tmp_path):
     (tmp_path / "a.txt").write_text(GOOD)
     (tmp_path / "b.txt").write_text(GOOD.replace("Toast\n", "How to toast bread\n", 1))
-    other = "# [x] Mail\n1. The letter goes into the box.\nletter | ? | box\n"
+    other = "# [x] Mail\n1. The letter goes into the box.\n2. Wait.\nletter | ? | box | box\n"
     (tmp_path / "c.txt").write_text(other)
     read, bad = checks.read_checked(checks.find_files([tmp_path]))
     assert bad == []

@@ -80,8 +80,8 @@ def test_auto_reads_recipes_as_recipes_and_goes_on_only_as_auto(tmp_path):
     with Journal(tmp_path / "stopped.jsonl", job, resume=False) as journal:
         journal.add("", "", 0, 0)
     with pytest.raises(FileError, match="another model"):
-        run_local([source], tmp_path / "stopped.jsonl", resume=True)
-    run_local([source], tmp_path / "stopped.jsonl", model="auto", resume=True)
+        run_local([source], tmp_path / "stopped.jsonl", model="small", resume=True)
+    run_local([source], tmp_path / "stopped.jsonl", resume=True)
     stopped, whole = (tmp_path / f"{name}.jsonl" for name in ("stopped", "out"))
     assert stopped.read_bytes() == whole.read_bytes()
 

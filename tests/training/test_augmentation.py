@@ -150,7 +150,13 @@ def _find_places(example):
 
 def test_some_prompts_are_hidden_by_chance():
     procedures = [
-        Procedure(str(n), (Step("Water falls."),), (Entity("water"), Entity("rain")), "How?")
+        Procedure(
+            str(n),
+            (Step("Water falls."),),
+            (Entity("water"), Entity("rain")),
+            "How?",
+            convention="propara",
+        )
         for n in range(100)
     ]
     items = build_items(procedures, [((), ())] * len(procedures))

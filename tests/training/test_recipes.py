@@ -97,7 +97,7 @@ def test_two_recipes_are_learned_by_heart(run, corpus):
 
 def test_what_is_exported_tracks_the_same(run, tmp_path):
     _, source, folder, report = run
-    card = release(folder, source, tmp_path, "tiny")
+    card = release([folder], source, tmp_path, "tiny")
     assert card.scores["f1"] == report.document["overall"]["f1"]
     tracker = load(tmp_path)
     examples = source.corpus.splits["dev"]

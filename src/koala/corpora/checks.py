@@ -88,7 +88,7 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
         if not path.is_dir():
             found = [path]
         if not found:
-            raise FileError(path, "no *.txt files here; procedures were expected.")
+            raise FileError(path, "no *.txt files in this folder; procedures were expected.")
         files += found
     return files
 

@@ -72,7 +72,7 @@ def read_examples(path: str | Path) -> list[Example]:
         path = path / "train"
     examples = [each.example for each in read_split(path)]
     if not examples:
-        raise FileError(path, "no *.txt files here; procedures were expected.")
+        raise FileError(path, "no *.txt files in this folder; procedures were expected.")
     return examples
 
 
