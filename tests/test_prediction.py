@@ -83,7 +83,6 @@ def score_itself(items):
     [
         DecoderSettings(decoding="expected"),
         DecoderSettings(decoding="legal", has_hints=True),
-        DecoderSettings(decoding="joint", has_hints=True),
     ],
 )
 def test_with_hints_nothing_is_inside_itself(hinted):

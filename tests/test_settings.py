@@ -40,7 +40,7 @@ def test_what_is_not_named_has_its_default():
         ("[training]\nseed = -1", "training.seed is -1; 0 or more was expected"),
         ("[training]\nlearning_rate = nan", "training.learning_rate is nan"),
         ("[training]\naveraging = 1.0", "training.averaging is 1.0; a share below 1"),
-        ("[training]\nrenamed = 1.5", "training.renamed is 1.5; 0 to 1 was expected"),
+        ("[training]\nannotators = 1.5", "training.annotators is 1.5; 0 to 1 was expected"),
         ("[encoder]\ndropout = -0.1", "encoder.dropout is -0.1"),
         ('[training]\nstart = "a"\n[encoder]\nweights = "b"', "leave out encoder.weights"),
         ('[decoder]\ntags = "uses"\ndecoding = "places"', "does not go with"),

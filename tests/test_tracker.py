@@ -265,7 +265,6 @@ def test_another_decoding_stands_in_the_signature(tracker):
     assert grid.signature == f"{tracker.signature}|decoding:expected"
     assert all(row.problem is None for row in grid.rows)
     assert tracker.decode_as("legal") is tracker
-    assert other.decode_as("joint").signature == f"{tracker.signature}|decoding:joint"
     twice = join([tracker, tracker]).decode_as("expected").track(text, ["water"])
     assert twice["water"].locations == grid["water"].locations
     assert tracker.track(text, ["water"]).signature == tracker.signature
@@ -277,6 +276,4 @@ def test_a_decoding_that_does_not_fit_is_refused(tracker):
     for other, decoding in ((tracker, "together"), (recipes, "legal")):
         with pytest.raises(KoalaError, match=f"was not made for {decoding} decoding"):
             other.decode_as(decoding)
-    with pytest.raises(KoalaError, match="was not made for joint decoding"):
-        recipes.decode_as("expected").decode_as("joint")
     assert recipes.decode_as("expected").decode_as("together").settings == recipes.settings

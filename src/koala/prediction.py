@@ -180,7 +180,6 @@ def decode_grids(
             [_name_of(item) for item in own_items],
             names,
             decoding=_start_of(settings),
-            place_weight=settings.place_weight,
         )
         if settings.decoding == "expected":
             decoded = choose_rows(cooled, indices, decoded, names)

@@ -39,10 +39,10 @@ class EncoderSettings:
     is_frozen: bool = False
     layers: Literal["last", "mixture"] = "last"
     """The last layer; or a learned mixture of all, as NCET reads its (frozen) ELMo."""
-    entity: Literal["none", "marked", "prefix", "both", "listed"] = "none"
+    entity: Literal["none", "marked", "prefix", "listed"] = "none"
     """Whether the encoder knows which entity it reads for. None: as in the paper, one reading for
     all. Marked: the upper layers run for each entity, its mentions marked. Prefix: all layers run
-    for each entity, its name in front of the text. Both: its name in front, and marked. Listed: one
+    for each entity, its name in front of the text. Listed: one
     reading for all, the names of all entities in front of the text as a recipe's ingredients are;
     every step is read with what is said of the entity's name there."""
     has_prompt: bool = False
@@ -73,7 +73,7 @@ class EncoderSettings:
     @property
     def has_prefix(self) -> bool:
         """Whether the name of the entity stands in front of the text."""
-        return self.entity in ("prefix", "both")
+        return self.entity == "prefix"
 
     @property
     def has_list(self) -> bool:
@@ -83,7 +83,7 @@ class EncoderSettings:
     @property
     def has_marks(self) -> bool:
         """Whether mentions of the entity are marked."""
-        return self.entity in ("marked", "both")
+        return self.entity == "marked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,9 @@ class DecoderSettings:
     tags: Literal["changes", "uses"] = "changes"
     """What C, E and M say: that an entity is created, stays, moves; or, of an ingredient of a
     recipe, that a step uses it for the first time, does not use it, uses it again."""
-    reads: Literal["mentions", "steps", "attention"] = "mentions"
+    reads: Literal["mentions", "steps"] = "mentions"
     """What a step gives to the state tracker. Mentions: entity and verbs, nothing where the entity
-    is not mentioned (equation 1). Steps: the whole step, too, and always. Attention: that of the
-    step which fits the entity, whatever it is called there, in place of the whole."""
+    is not mentioned (equation 1). Steps: the whole step, too, and always."""
     step_width: int = 0
     """What a step says is mixed down to so much before the LSTMs read it, which are then several
     times as quick; 0: they read it as it is. Only where steps are read and places scored."""
@@ -147,13 +146,11 @@ class DecoderSettings:
     """Transition scores before training: nothing, or what is counted in the training split."""
     has_legal_crf: bool = False
     """Illegal transitions are impossible in training, too; the paper learns all of them."""
-    decoding: Literal["legal", "repair", "places", "joint", "together", "expected"] = "legal"
+    decoding: Literal["legal", "repair", "places", "together", "expected"] = "legal"
     """Viterbi over legal sequences; or over all, and rules that repair what is illegal; or only
     absent or present by the states, and at every step the best place (the paper's two states of
-    Recipes); or states and places together over the whole procedure; or all entities together, one
-    place a step; or the legal grid with the best expected score."""
-    place_weight: float = 1.0
-    """Of the places' log probabilities beside the tags' scores, in joint decoding."""
+    Recipes); or all entities together, one place a step; or the legal grid with
+    the best expected score."""
     has_hints: bool = False
     """Whether what the words around a place say corrects its score (`koala.hints`), whatever the
     decoding; by the expected score it always does."""
@@ -226,20 +223,11 @@ class TrainingSettings:
     hidden_prompts: float = 0.5
     """Where prompts are read: share of the texts of an epoch that are read without, by chance, so
     that a network does not need them."""
-    n_dropouts: int = 1
-    """Every batch passes the decoders so often, each time with another dropout of the same reading
-    of the text; losses are averaged (multi-sample dropout)."""
     extra: str = ""
     """Other texts with grids to learn from as well: JSON lines in koala's format, or koala's own
     corpus, whose train split is read."""
     extra_share: float = 1.0
-    """Entities of those, and of copies, in an epoch: by chance, as a share of the corpus's own."""
-    n_copies: int = 0
-    """Changed copies of each text of the corpus, which are drawn from as from `extra`."""
-    renamed: float = 0.5
-    """Entities of a copy that get another's name, of those whose name is a single noun."""
-    dropped: float = 0.5
-    """Steps that a copy leaves out, of those in which nothing happens."""
+    """Entities of those in an epoch: by chance, as a share of the corpus's own."""
     clip: float = 1.0
     patience: int = 6
     """Epochs without a better dev F1 after which training stops; not where the last is kept."""
@@ -250,12 +238,19 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_least(self, "training.", epochs=1, batch=1, patience=1, n_dropouts=1)
-        check_least(self, "training.", part=0, n_copies=0, seed=0, extra_share=0)
+        check_least(self, "training.", epochs=1, batch=1, patience=1)
+        check_least(self, "training.", part=0, seed=0, extra_share=0)
         check_least(self, "training.", learning_rate=0, head_learning_rate=0, clip=0)
-        check_shares(self, "training.", "layer_decay", "renamed", "dropped", "annotators")
+        check_shares(self, "training.", "layer_decay", "annotators")
         check_shares(self, "training.", "hidden_prompts")
         check_shares(self, "training.", "averaging", below=True)
+
+
+_RETIRED = {
+    "decoder": ("place_weight",),
+    "training": ("n_dropouts", "n_copies", "renamed", "dropped"),
+}
+"""Fields of earlier versions that are in the cards of models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,11 +304,18 @@ class Settings:
 
     @classmethod
     def from_toml(cls, text: str) -> "Settings":
-        """Read settings; what is not named has its default, what is unknown is refused."""
+        """Read settings; a missing field has its default, an unknown one is refused.
+
+        Fields that older versions wrote and that no longer exist are ignored.
+        """
         try:
-            return build_settings(cls, tomllib.loads(text))
+            values = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise KoalaError(f"Not TOML: {error}.") from None
+        for name, retired in _RETIRED.items():
+            if isinstance(table := values.get(name), dict):
+                values[name] = {key: table[key] for key in table if key not in retired}
+        return build_settings(cls, values)
 
 
 def read_settings(path: str | Path) -> Settings:

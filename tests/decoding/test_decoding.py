@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from koala.decoding import Output, average_outputs, decode_row, find_probabilities
-from koala.decoding.joint import decode_life
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals, repair_tags
 from koala.states import (
     ABSENT,
@@ -18,7 +17,6 @@ from koala.states import (
     Tag,
     actions_from_tags,
     is_legal,
-    tags_from_locations,
 )
 
 
@@ -117,7 +115,7 @@ def test_changes_that_cannot_happen_are_dropped(tags, actions):
     assert [action.value for action in actions_from_tags(repaired)] == actions
 
 
-@given(st.integers(0, 10_000), st.integers(1, 7), st.sampled_from(["legal", "repair", "joint"]))
+@given(st.integers(0, 10_000), st.integers(1, 7), st.sampled_from(["legal", "repair"]))
 def test_rows_never_contradict_themselves(seed, n_steps, decoding):
     row = decode_row(build_output(seed, n_steps), 0, "x", ("?", "a", "b"), decoding=decoding)
     assert row.problem is None
@@ -132,40 +130,6 @@ def test_probabilities_add_up_to_one():
     assert len(found.places) == 6
     for row in (*found.tags, *found.places):
         assert sum(row.values()) == pytest.approx(1)
-
-
-def enumerate_lives(output, n_steps, n_candidates, weight):
-    """Score every row of places one by one: −1 is absent."""
-    places_scores = output.place_scores(1)
-    log_places = weight * (places_scores - places_scores.max(-1, keepdims=True))
-    scores = {}
-    tag_scores = enumerate_scores(output, n_steps, only_legal=True)
-    for places in itertools.product(range(-1, n_candidates), repeat=n_steps + 1):
-        if all(place < 0 for place in places):
-            continue
-        row = ["-" if place < 0 else str(place) for place in places]
-        tags = tags_from_locations(row)
-        if tags in tag_scores:
-            said = sum(log_places[p, place] for p, place in enumerate(places) if place >= 0)
-            scores[places] = tag_scores[tags] + said
-    return scores
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("weight", [0.3, 1.0])
-def test_the_best_life_is_found(seed, weight):
-    output = build_output(seed, 4, n_candidates=3)
-    scores = enumerate_lives(output, 4, 3, weight)
-    life = decode_life(output, 1, weight=weight)
-    assert life.places == max(scores, key=scores.get)
-    assert life.score == pytest.approx(max(scores.values()), abs=1e-4)
-    assert life.tags == tags_from_locations(["-" if p < 0 else str(p) for p in life.places])
-
-
-def test_with_one_place_nothing_moves():
-    output = build_output(0, 5, n_candidates=1)
-    life = decode_life(output, 0)
-    assert Tag.M not in life.tags
 
 
 @given(st.integers(0, 1000), st.integers(1, 4))

@@ -33,7 +33,7 @@ FROZEN = {"n_shared_layers": 1, "n_frozen_layers": 1}
     [
         ({}, {}, {}, {}),
         ({"is_frozen": True, "layers": "mixture"}, {"has_attention": False}, {}, {}),
-        ({"entity": "both", **FROZEN}, {"encoder": "shared"}, {"reads": "steps"}, {}),
+        ({"entity": "marked", **FROZEN}, {"encoder": "shared"}, {"reads": "steps"}, {}),
         (
             {"entity": "marked"},
             {"integration": "concatenation", "is_frozen": False},

@@ -20,7 +20,6 @@ from koala.model.pooling import (  # noqa: E402
     masked_mean,
     to_rows,
 )
-from koala.model.reading import StepAttention  # noqa: E402
 from koala.settings import KnowledgeSettings, LossSettings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import build_batcher  # noqa: E402
@@ -125,21 +124,6 @@ def test_a_gate_that_begins_closed_lets_the_text_pass():
         changes.append((infused - rows).abs().max().item())
     assert changes[0] > changes[1] > changes[2]
     assert changes[2] < 0.01
-
-
-def test_a_step_without_pieces_says_nothing_whatever_stands_beside_it():
-    torch.manual_seed(0)
-    attention = StepAttention(4)
-    entity, hidden = torch.randn(1, 1, 4), torch.randn(1, 3, 4)
-    step_pieces = torch.tensor([[[True, True, False], [False, False, False]]])
-    read = attention(entity, hidden, step_pieces)
-    assert read[0, 1].abs().max().item() == 0
-    wider = attention(
-        entity,
-        torch.cat([hidden, torch.randn(1, 2, 4)], 1),
-        torch.nn.functional.pad(step_pieces, (0, 2)),
-    )
-    assert torch.allclose(read, wider)
 
 
 def test_no_relevant_triple_is_a_loss_of_zero_and_no_nan(settings, items):
@@ -304,7 +288,6 @@ READINGS = {
     "scorer": ({}, {"places": "scorer"}),
     "entities see each other": ({}, {"has_entity_attention": True}),
     "legal": ({}, {"has_legal_crf": True, "reads": "steps"}),
-    "what of a step fits": ({}, {"reads": "attention"}),
 }
 
 
@@ -372,26 +355,6 @@ def test_a_marked_entity_changes_what_is_read(settings, items):
     assert first.procedure is second.procedure
     output = run(changed, [first, second])
     assert not np.allclose(output.tags[0], output.tags[1], atol=1e-4)
-
-
-@pytest.mark.parametrize("entity", ["none", "marked"])
-def test_samples_are_dropouts_of_one_reading(settings, items, entity):
-    encoder = replace(settings.encoder, dropout=0.5, entity=entity)
-    model = build_model(replace(settings, encoder=encoder))
-    batch = build_batcher(settings).build(items)
-    n_readings = 0
-
-    def count(*_):
-        nonlocal n_readings
-        n_readings += 1
-
-    model.text_encoder.lstm.register_forward_hook(count)
-    model.train()
-    one, other = (output.tags for output in model.sample(batch, 2))
-    assert n_readings == 1
-    assert not torch.equal(one, other)
-    model.eval()
-    assert torch.equal(*(output.tags for output in model.sample(batch, 2)))
 
 
 @pytest.mark.parametrize("stop", [0, 1, 2])

@@ -29,7 +29,6 @@ from .. import tiny  # noqa: E402
 KINDS = {
     "the paper's": ({}, {}, True),
     "the paper's, with a scorer": ({}, {"places": "scorer"}, True),
-    "what of a step fits the entity": ({}, {"reads": "attention", "places": "scorer"}, True),
     "upper layers learn, lower ones read triples": (
         {"n_frozen_layers": 1, "layers": "mixture"},
         {"places": "scorer"},
@@ -40,8 +39,8 @@ KINDS = {
         {"reads": "steps"},
         False,
     ),
-    "name and marks": (
-        {"entity": "both", "n_shared_layers": 1, "n_frozen_layers": 1, "token_width": 0},
+    "upper shared layers learn below marks": (
+        {"entity": "marked", "n_shared_layers": 2, "n_frozen_layers": 1, "layers": "mixture"},
         {"reads": "steps", "places": "scorer"},
         False,
     ),

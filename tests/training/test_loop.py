@@ -1,4 +1,4 @@
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import pytest
 
@@ -23,7 +23,6 @@ from koala.training.checkpoint import (  # noqa: E402
 )
 from koala.training.data import add_gold_candidates, build_training_data  # noqa: E402
 from koala.training.loop import Training  # noqa: E402
-from koala.training.loss import Losses, average_losses  # noqa: E402
 from koala.training.optimizer import set_rates  # noqa: E402
 
 from .. import tiny  # noqa: E402
@@ -63,7 +62,7 @@ def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"averaging": 0.9, "schedule": "linear", "layer_decay": 0.8}, {"n_dropouts": 2}],
+    [{}, {"averaging": 0.9, "schedule": "linear", "layer_decay": 0.8}],
 )
 def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path, changes):
     settings = replace(
@@ -118,18 +117,6 @@ def test_a_start_that_does_not_fit_is_refused(base, data, tmp_path):
     save_checkpoint(tmp_path / BEST, build_model(uses), uses, Progress())
     with pytest.raises(FileError, match=r"decoder\.tags is 'uses' there"):
         Training(with_training(base, start=str(tmp_path)), data, tmp_path / "run")
-
-
-def test_losses_of_several_dropouts_are_averaged(base, data, tmp_path):
-    pair = [Losses(*torch.tensor(values)) for values in ([1.0, 2, 3, 4], [3.0, 4, 5, 8])]
-    assert astuple(average_losses(pair)) == (2.0, 3.0, 4.0, 6.0)
-    found = []
-    for n in (1, 3):
-        settings = with_training(base, n_dropouts=n)
-        training = Training(settings, data, tmp_path)
-        training.model.eval()
-        found.append(training._compute_losses(data.train, data.train).total.item())
-    assert found[0] == pytest.approx(found[1], rel=1e-5)
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_does_not(base, data, tmp_path):
@@ -218,13 +205,15 @@ def test_a_batch_in_parts_gives_the_same_weights(base, data, tmp_path):
         for module in training.model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
-        sample = training.model.sample
+        model = training.model
+        forward = model.forward
 
-        def count(batch, n, name=name, sample=sample):
-            sizes[name].add(len(batch.procedure))
-            return sample(batch, n)
+        def count(batch, name=name, model=model, forward=forward):
+            if model.training:
+                sizes[name].add(len(batch.procedure))
+            return forward(batch)
 
-        training.model.sample = count
+        model.forward = count
         training.run()
         weights.append(load_file(tmp_path / name / LAST))
     assert min(sizes["parts"]) < min(sizes["whole"]) == 6

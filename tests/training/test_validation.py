@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("folds")
     settings = tiny.build_settings(tiny.build_encoder(folder / "encoder"), tiny.build_store(folder))
     (folder / "base.toml").write_text(settings.to_toml())
-    other = replace(settings, decoder=replace(settings.decoder, reads="attention"))
+    other = replace(settings, decoder=replace(settings.decoder, reads="steps"))
     (folder / "other.toml").write_text(other.to_toml())
     (folder / "table.toml").write_text(TABLE)
     return folder

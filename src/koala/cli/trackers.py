@@ -19,7 +19,6 @@ class DecodingName(StrEnum):
     EXPECTED = "expected"
     LEGAL = "legal"
     PLACES = "places"
-    JOINT = "joint"
 
 
 def decode_as(tracker: "Tracker", decoding: DecodingName | None) -> "Tracker":

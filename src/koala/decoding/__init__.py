@@ -7,12 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.decoding.joint import decode_life
 from koala.decoding.output import Output, average_outputs, log_softmax
 from koala.decoding.tags import TAGS, decode_tags, find_tag_marginals
 from koala.decoding.together import decode_together, find_locations
 from koala.grid import Row
-from koala.states import ABSENT, UNKNOWN, Tag, find_presence
+from koala.states import ABSENT, Tag, find_presence
 
 __all__ = [
     "Decoding",
@@ -25,10 +24,10 @@ __all__ = [
     "find_probabilities",
 ]
 
-Decoding = Literal["legal", "repair", "places", "joint", "together", "expected"]
+Decoding = Literal["legal", "repair", "places", "together", "expected"]
 """Viterbi over legal sequences alone; over all and then repaired by rules; over legal ones that say
-only whether an entity is there, the places then where it is; with the places; or all ingredients of
-a recipe together. Where the expected score decides, `koala.consensus` goes on from
+only whether an entity is there, the places then where it is; or all ingredients of a recipe
+together. Where the expected score decides, `koala.consensus` goes on from
 legal rows."""
 
 
@@ -49,12 +48,11 @@ def decode_rows(
     names: tuple[str, ...],
     *,
     decoding: Decoding = "legal",
-    place_weight: float = 1.0,
 ) -> list[Row]:
     """Decode all entities of a procedure, each alone or all together."""
     if decoding != "together":
         return [
-            decode_row(output, index, name, names, decoding=decoding, place_weight=place_weight)
+            decode_row(output, index, name, names, decoding=decoding)
             for index, name in zip(indices, entities, strict=True)
         ]
     found = decode_together(output, indices)
@@ -71,18 +69,13 @@ def decode_row(
     names: tuple[str, ...],
     *,
     decoding: Decoding = "legal",
-    place_weight: float = 1.0,
 ) -> Row:
     """Decode one entity into a consistent row; `names` are the candidates', `?` first.
 
     As in the paper, a place is read only where the entity begins or moves; a move to where it
-    already is, is none. Joint decoding reads the places of all positions; so does `places`, where
-    tags say no more than absent or present, the paper's two states of Recipes.
+    already is, is none. With `places` the locations of all positions are read, and tags say no more
+    than absent or present, the paper's two states of Recipes.
     """
-    if decoding == "joint":
-        life = decode_life(output, index, weight=place_weight)
-        found = [names[number] if number >= 0 else UNKNOWN for number in life.places]
-        return Row.from_tags(name, life.tags, found)
     tags = decode_tags(output, index, is_repaired=decoding == "repair")
     best = [names[number] for number in output.place_scores(index).argmax(-1)]
     if decoding == "places":

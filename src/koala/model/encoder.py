@@ -169,9 +169,11 @@ class EntityEncoder(_Encoder):
                 'encoder.layers = "mixture" reads all layers, so all must be shared: '
                 f"set encoder.n_shared_layers to {_depth_of(transformer) - 1}."
             )
-        if n_frozen_layers != n_shared_layers:
-            # Marks come above the shared layers: what is kept must reach as far as those.
-            self.frozen = None
+        if n_frozen_layers > n_shared_layers:
+            raise KoalaError(
+                "Mentions are marked above the shared layers, so frozen layers must be shared: "
+                "set encoder.n_frozen_layers to at most encoder.n_shared_layers."
+            )
         self.marker: nn.Parameter | None = None
         if has_marks:
             width = projected_width or _width_of(transformer)
@@ -190,9 +192,13 @@ class EntityEncoder(_Encoder):
 
     def read_layers(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """Run the layers that all entities share: (procedures, layers, pieces, hidden)."""
-        if self.frozen is not None:
-            return self.frozen.get(pieces, mask)
-        return self.run_layers(pieces, mask, stop=self.n_shared)
+        if self.frozen is None:
+            return self.run_layers(pieces, mask, stop=self.n_shared)
+        layers = self.frozen.get(pieces, mask)
+        if self.n_frozen == self.n_shared:
+            return layers
+        upper = self.run_layers(layers[:, -1], mask, start=self.n_frozen, stop=self.n_shared)
+        return upper if self.mixture is None else torch.cat([layers[:, :-1], upper], dim=1)
 
     def read_entities(
         self, layers: Tensor, mask: Tensor, convention: Tensor, owner: Tensor, mentions: Tensor
@@ -202,7 +208,7 @@ class EntityEncoder(_Encoder):
         if self.marker is not None:
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
         own_mask = mask[owner]
-        if not self.is_frozen:
+        if self.n_shared < _depth_of(self.transformer) - 1:
             hidden = self.run_layers(hidden, own_mask, start=self.n_shared)[:, -1]
         return self.read_tokens(hidden, own_mask, convention[owner])
 

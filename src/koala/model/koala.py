@@ -24,7 +24,7 @@ from koala.model.memory import KnowledgeInjector
 from koala.model.output import TensorOutput
 from koala.model.pooling import look_up
 from koala.model.precision import Precision
-from koala.model.reading import Reading, StepAttention, join_mentions, join_steps, read_text
+from koala.model.reading import Reading, join_mentions, join_steps, read_text
 from koala.model.state_tracker import StateTracker
 from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
 
@@ -70,20 +70,16 @@ class KoalaModel(nn.Module):
         self.has_attention = self.triple_encoder is not None and knowledge.has_attention
         width = self.text_encoder.width
         self.reads_steps = decoder.reads != "mentions"
-        self.step_attention = StepAttention(width) if decoder.reads == "attention" else None
         self.reads_names = encoder.has_list
         if self.reads_names and not self.reads_steps:
-            raise KoalaError(
-                'encoder.entity = "listed" needs decoder.reads = "steps" or "attention".'
-            )
+            raise KoalaError('encoder.entity = "listed" needs decoder.reads = "steps".')
         input_width = 3 * width + 1 if self.reads_steps else 2 * width
         input_width += width if self.reads_names else 0
         self.mixer: nn.Module | None = None
         if decoder.step_width:
             if not self.reads_steps or decoder.places != "scorer":
                 raise KoalaError(
-                    'decoder.step_width needs decoder.reads = "steps" or "attention", and '
-                    'places = "scorer".'
+                    'decoder.step_width needs decoder.reads = "steps" and places = "scorer".'
                 )
             self.mixer = nn.Sequential(
                 nn.Linear(input_width, decoder.step_width), nn.ReLU(), nn.Dropout(encoder.dropout)
@@ -132,21 +128,11 @@ class KoalaModel(nn.Module):
         """Score tags and places of every entity of a batch."""
         return self.score(to_tensors(batch, self.crf.starts.device))
 
-    def sample(self, batch: Batch, n: int) -> list[TensorOutput]:
-        """Score a batch several times, each time with another dropout of the same reading."""
-        return self._score(to_tensors(batch, self.crf.starts.device), n)
-
     def score(self, arrays: dict[str, Tensor], layers: Tensor | None = None) -> TensorOutput:
         """Score a batch that is in tensors already, and whose text layers may be, too."""
-        return self._score(arrays, 1, layers)[0]
-
-    def _score(
-        self, arrays: dict[str, Tensor], n: int, layers: Tensor | None = None
-    ) -> list[TensorOutput]:
         hidden = self._encode_text(arrays, layers)
-        readings = [self._read(arrays, self.text_encoder.dropout(hidden)) for _ in range(n)]
-        triples = self._encode_triples(arrays)
-        return [self._decode(arrays, reading, triples) for reading in readings]
+        reading = self._read(arrays, self.text_encoder.dropout(hidden))
+        return self._decode(arrays, reading, self._encode_triples(arrays))
 
     def _decode(self, arrays: dict[str, Tensor], reading: Reading, triples: Tensor) -> TensorOutput:
         owner = arrays["procedure"]
@@ -221,7 +207,6 @@ class KoalaModel(nn.Module):
             is_own=isinstance(self.text_encoder, EntityEncoder),
             has_steps=self.reads_steps,
             has_names=self.reads_names,
-            attention=self.step_attention,
         )
 
     def predict(self, batch: Batch) -> Output:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from koala.model.pooling import look_up, masked_mean
 
@@ -18,8 +18,7 @@ class Reading:
     verbs: Tensor
     """(batch, steps, width)"""
     steps: Tensor | None
-    """(batch, steps, width): the mean over all pieces of a step, or what of it concerns the entity,
-    where asked for."""
+    """(batch, steps, width): the mean over all pieces of a step, where asked for."""
     is_mentioned: Tensor
     """(batch, steps)"""
     candidates: Tensor
@@ -41,7 +40,6 @@ def read_text(
     is_own: bool,
     has_steps: bool,
     has_names: bool = False,
-    attention: "StepAttention | None" = None,
 ) -> Reading:
     """Average what an encoder says.
 
@@ -58,16 +56,10 @@ def read_text(
 
     own = hidden if is_own else look_up(hidden, owner)
     names = arrays["name_pieces"].unsqueeze(1) if has_names else None
-    steps = None
-    if attention is not None:
-        mentions = arrays["entity_pieces"].any(1, keepdim=True)
-        steps = attention(masked_mean(mentions, own), own, arrays["step_pieces"][owner])
-    elif has_steps:
-        steps = average("step_pieces")
     return Reading(
         entity=masked_mean(arrays["entity_pieces"], own),
         verbs=average("verb_pieces"),
-        steps=steps,
+        steps=average("step_pieces") if has_steps else None,
         is_mentioned=arrays["entity_pieces"].any(-1),
         candidates=masked_mean(candidate_pieces, hidden),
         is_named=candidate_pieces.any(-1),
@@ -75,31 +67,6 @@ def read_text(
         row=torch.arange(owner.shape[0], device=owner.device) if is_own else owner,
         name=None if names is None else masked_mean(names, own).squeeze(1),
     )
-
-
-class StepAttention(nn.Module):
-    """What of each step concerns an entity: pieces by how well they fit the mean of its mentions.
-
-    α = softmax(e W h), over the pieces h of a step; so a step that calls the entity by another name
-    says something of it, too.
-    """
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.query = nn.Linear(width, width, bias=False)
-        self.scale = width**-0.5
-
-    def forward(self, entity: Tensor, hidden: Tensor, step_pieces: Tensor) -> Tensor:
-        """Give (batch, steps, width); zero where a step has no pieces.
-
-        Shapes: entity (batch, 1, width), hidden (batch, pieces, width), step_pieces (batch, steps,
-        pieces).
-        """
-        # (batch, 1, pieces)
-        scores = self.scale * self.query(entity) @ hidden.transpose(1, 2)
-        # (batch, steps, pieces)
-        weights = torch.where(step_pieces, scores, torch.finfo(scores.dtype).min).softmax(-1)
-        return (weights * step_pieces) @ hidden
 
 
 def join_mentions(reading: Reading) -> Tensor:

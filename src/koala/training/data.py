@@ -22,7 +22,6 @@ from koala.prediction import annotate_as, find_triples
 from koala.settings import Settings
 from koala.states import ABSENT, UNKNOWN
 from koala.text import analyze, stem
-from koala.training.augmentation import make_copies
 
 Progress = Callable[[int, int], None]
 
@@ -35,7 +34,7 @@ class TrainingData:
     dev: tuple[Item, ...]
     dev_gold: dict[str, Grid]
     extra: tuple[Item, ...] = ()
-    """Items to draw from besides: what another tracker has said of other texts, and copies."""
+    """Items of further texts, from which every epoch draws a sample."""
 
 
 def build_training_data(
@@ -45,14 +44,10 @@ def build_training_data(
     extra: Sequence[Example] = (),
     progress: Progress | None = None,
 ) -> TrainingData:
-    """Read a corpus for training: verbs are counted, and gold candidates added, on train only.
-
-    Copies of its texts are of train, too.
-    """
+    """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
     train, dev = (_with_gold(corpus.take(split)) for split in ("train", "dev"))
     training = settings.training
-    copies = make_copies(train, training, settings.text) if training.n_copies else []
-    texts = [example.procedure for example in (*train, *dev, *_with_gold(extra), *copies)]
+    texts = [example.procedure for example in (*train, *dev, *_with_gold(extra))]
     procedures, triples = _read_texts(texts, settings, progress)
     n, end = len(train), len(train) + len(dev)
     train, dev, further = (
@@ -60,7 +55,7 @@ def build_training_data(
         for examples, own in (
             (train, procedures[:n]),
             (dev, procedures[n:end]),
-            ([*extra, *copies], procedures[end:]),
+            (extra, procedures[end:]),
         )
     )
     learned, others = procedures[:n], procedures[end:]

@@ -37,7 +37,6 @@ from koala.training.checkpoint import (
 from koala.training.data import TrainingData
 from koala.training.loss import (
     Losses,
-    average_losses,
     build_targets,
     compute_losses,
     count_targets,
@@ -241,12 +240,10 @@ class Training:
 
     def _compute_losses(self, share: Sequence[Item], items: Sequence[Item]) -> Losses:
         settings = self.settings.loss
-        outputs = self.model.sample(self.batcher.build(share), self.settings.training.n_dropouts)
+        output = self.model(self.batcher.build(share))
         annotators = self.settings.training.annotators
         targets = build_targets(share, annotators)
-        losses = average_losses(
-            [compute_losses(output, targets, self.model.crf, settings) for output in outputs]
-        )
+        losses = compute_losses(output, targets, self.model.crf, settings)
         if len(share) == len(items):
             return losses
         own, whole = (count_targets(each, settings, annotators) for each in (share, items))

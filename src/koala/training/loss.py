@@ -1,7 +1,7 @@
 """The three losses and their weighted sum (equations 4, 8, 16 and 17)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -78,16 +78,6 @@ def compute_losses(
 def _add_up(state: Tensor, location: Tensor, attention: Tensor, settings: LossSettings) -> Losses:
     total = state + settings.location * location + settings.attention * attention
     return Losses(state, location, attention, total)
-
-
-def average_losses(losses: Sequence[Losses]) -> Losses:
-    """Average what several passes of one batch have lost."""
-    return Losses(
-        *(
-            torch.stack([getattr(each, field.name) for each in losses]).mean()
-            for field in fields(Losses)
-        )
-    )
 
 
 def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSettings) -> Losses:

@@ -47,8 +47,7 @@ class DataSource:
         triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
         training = settings.training
         gold = (training.adds_gold_places, settings.decoder.tags, training.annotators > 0)
-        copies = (training.n_copies, training.renamed, training.dropped)
-        key = (settings.text, triples, gold, extra, copies if training.n_copies else None)
+        key = (settings.text, triples, gold, extra)
         if key not in self._known:
             self._known[key] = build_training_data(
                 self.corpus,
