@@ -9,6 +9,7 @@ entry for each NAME: which runs the table shows, and its columns. A new run is a
 
 import argparse
 import json
+import math
 import re
 import statistics
 import sys
@@ -21,7 +22,7 @@ Run = dict[str, Any]
 
 KEYS = {"name", "group", "model", "settings", "commit", "seed", "signature", "decoding", "scores",
         "command", "date", "status"}  # fmt: skip
-STATUSES = {"shipped", "trained", "measured", "published", "paper"}
+STATUSES = {"shipped", "trained", "measured", "published"}
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIELD = re.compile(r"\{([\w -]+)(?::(\+?)(\d))?\}")
 
@@ -29,13 +30,13 @@ FIELD = re.compile(r"\{([\w -]+)(?::(\+?)(\d))?\}")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Rewrite or check all pages; give the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, fail if a page is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if one is stale")
     parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "results")
     given = parser.parse_args(arguments)
     runs = read_runs(given.folder / "runs")
     tables = tomllib.loads((given.folder / "tables.toml").read_text(encoding="utf-8"))
-    unused = {run["group"] for run in runs} - {group for t in tables.values() for group in t["groups"]}
-    if unused:
+    shown = {group for table in tables.values() for group in table["groups"]}
+    if unused := {run["group"] for run in runs} - shown:
         raise ValueError(f"No table shows the group {', '.join(sorted(unused))}.")
     stale = []
     for page in sorted(given.folder.rglob("*.md")):
@@ -58,21 +59,21 @@ def read_runs(folder: Path) -> list[Run]:
         if missing := KEYS - run.keys():
             raise ValueError(f"{path} lacks {', '.join(sorted(missing))}.")
         if run["name"] != path.stem or run["status"] not in STATUSES:
-            raise ValueError(f"{path}: the name must be the file's, the status one of {STATUSES}.")
+            raise ValueError(f"{path}: the name must be the file's, the status of {STATUSES}.")
         if not all(type(value) in (int, float) for value in run["scores"].values()):
             raise ValueError(f"{path}: scores must be numbers.")
         runs.append(run)
-    return sorted(runs, key=lambda run: (run.get("order", 0), run["name"]))
+    return sorted(runs, key=lambda run: (run.get("order", math.inf), run["name"]))
 
 
 def write_table(table: dict[str, Any], runs: list[Run]) -> str:
     """Write a table as Markdown, or the commands of its runs as a block of code.
 
-    `groups`: which runs. `by`: runs equal in these fields share a row (seeds). `columns`: pairs of a
-    heading and a template of the cell. `transpose`: the first column becomes the heading. `join`:
-    groups whose fields a cell may take from runs of the same model.
+    `groups`: which runs. `by`: runs equal in these fields share a row (seeds). `columns`: pairs of
+    a heading and a template of the cell. `transpose`: runs become columns. `join`: groups whose
+    fields a cell may take from runs of the same model.
     """
-    chosen = [run for run in runs if run["group"] in table["groups"]]
+    chosen = [run for group in table["groups"] for run in runs if run["group"] == group]
     if table.get("commands"):
         lines = dict.fromkeys(line for run in chosen for line in run["command"])
         return "```console\n" + "".join(f"$ {line}\n" for line in lines) + "```\n"
@@ -94,8 +95,8 @@ def write_table(table: dict[str, Any], runs: list[Run]) -> str:
 def write_cell(template: str, same: list[Run], others: list[Run]) -> str:
     """Fill a template such as `{f1:1} ({low:+1} to {high:+1})`; empty if a field is missing.
 
-    A digit asks for a number with so many decimals, the mean ± the standard deviation if the row has
-    several runs; `+` asks for its sign.
+    A digit asks for a number with so many decimals, the mean ± the standard deviation if the row
+    has several runs; `+` asks for its sign.
     """
     missing = False
 
@@ -118,7 +119,10 @@ def write_cell(template: str, same: list[Run], others: list[Run]) -> str:
 
 def find_values(runs: list[Run], field: str) -> list[Any]:
     """Collect a field of the runs, which is one of their scores or one of their own."""
-    found = [run["scores"].get(field, run.get(field)) for run in runs]
+    found = []
+    for run in runs:
+        value = run["scores"].get(field, run.get(field))
+        found += value if isinstance(value, list) else [value]
     return [value for value in found if value is not None and value != ""]
 
 
