@@ -1,6 +1,6 @@
 """Once for all against once per entity: the time of encoding, and of whole training steps.
 
-    KOALA_DATA=… python benchmarks/encoding.py [--config configs/koala-minilm.toml] [--batches 12]
+    KOALA_DATA=… python benchmarks/encoding.py [--config CONFIG] [--batches 12]
 
 The same model, twice. *Once*: a procedure is encoded once for all its entities, a triple once in a
 run. *Per entity*: each entity brings its own copy of the text, and all its triples are encoded
@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from koala.corpora import read_corpus
-from koala.items import group_items
-from koala.model.encoder import run_layers
-from koala.model.koala import build_model
+from koala.inputs.examples import group_items
+from koala.network.torch.encoder import run_layers
+from koala.network.torch.koala import build_model
 from koala.settings import read_settings
 from koala.training.data import build_training_data
 from koala.training.loop import build_batcher, build_optimizer
@@ -34,10 +34,13 @@ class NoCache:
     def __init__(self, transformer):
         self.transformer = transformer
 
-    def get(self, pieces, mask):
+    def get(self, subwords, mask):
         self.transformer.eval()
         with torch.no_grad():
-            return run_layers(self.transformer, pieces, mask)
+            return run_layers(self.transformer, subwords, mask)
+
+
+_CONFIG = Path("configs/paper/propara/koala-minilm.toml")
 
 
 def repeat_triples(batch):
@@ -45,7 +48,7 @@ def repeat_triples(batch):
     wanted = batch.triples[batch.triple_mask]
     numbers = np.zeros_like(batch.triples)
     numbers[batch.triple_mask] = np.arange(len(wanted))
-    names = ("triple_pieces", "triple_pieces_mask", "triple_input_mask")
+    names = ("triple_subwords", "triple_subwords_mask", "triple_input_mask")
     return replace(batch, triples=numbers, **{n: getattr(batch, n)[wanted] for n in names})
 
 
@@ -53,9 +56,9 @@ def encode(model, batch):
     """The encoding part of a step: both encoders, without the decoders."""
     tensors = {name: torch.from_numpy(getattr(batch, name)) for name in batch.__slots__}
     encoder = model.text_encoder
-    text = encoder.dropout(encoder(tensors["pieces"], tensors["pieces_mask"]))
+    text = encoder.dropout(encoder(tensors["subwords"], tensors["subwords_mask"]))
     triples = model.triple_encoder(
-        tensors["triple_pieces"], tensors["triple_input_mask"], tensors["triple_pieces_mask"]
+        tensors["triple_subwords"], tensors["triple_input_mask"], tensors["triple_subwords_mask"]
     )
     return text.sum() + triples.sum()
 
@@ -68,7 +71,7 @@ def measure(action):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--config", type=Path, default=Path("configs/minus-lm-minilm.toml"))
+    parser.add_argument("--config", type=Path, default=_CONFIG)
     parser.add_argument("--batches", type=int, default=12)
     parser.add_argument("--size", type=int, default=32, help="entities of a batch")
     arguments = parser.parse_args()

@@ -16,7 +16,7 @@ from koala.corpora import read_corpus
 from koala.corpora.leaderboard import read_predictions
 from koala.document import annotate
 from koala.evaluation import score_document
-from koala.states import ABSENT, Tag
+from koala.grid.states import ABSENT, Tag
 
 
 def percent(part: int, whole: int) -> str:
@@ -76,7 +76,7 @@ def write_mentions(cells) -> None:
         print(f"| {tag} | " + " | ".join(parts) + " |")
 
 
-def write_places(cells) -> None:
+def write_locations(cells) -> None:
     print("\n## Places, where the tag is right and the entity exists after the step\n")
     here = [(right, gold.after, cell.after) for _, right, ours, gold, cell, _ in cells
             if right == ours and gold.after != ABSENT]  # fmt: skip
@@ -135,7 +135,7 @@ def main() -> None:
     write_cells(cells)
     write_confusion(cells)
     write_mentions(cells)
-    write_places(cells)
+    write_locations(cells)
     write_topics(examples, predicted, read_topics(data / "csv" / "Paragraphs.csv"))
 
 

@@ -16,12 +16,12 @@ import time
 import traceback
 from collections import Counter
 
+from koala.bundled.examples import list_examples, read_example
 from koala.display import render, render_page
 from koala.display.graph import render_dot, render_mermaid
 from koala.errors import KoalaError
-from koala.examples import list_examples, read_example
 from koala.grid import Grid
-from koala.tracker import load
+from koala.registry import load
 
 _LETTERS = (
     "abcdefghijklmnopqrstuvwxyz    ....,,,;;:!?'\"()[]{}<>|`*_#~-–—/\\&%$§@^=+0123456789\t\n\r"

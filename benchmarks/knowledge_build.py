@@ -103,7 +103,7 @@ def build_plainly(dump, store):
     """Write the same triples with their keys, as anyone would: line by line, row by row."""
     from koala.knowledge.conceptnet import ADJUSTMENTS, DROPPED
     from koala.knowledge.triple import RELATIONS as KEPT
-    from koala.text import stem_content
+    from koala.text.nlp import stem_content
 
     connection = sqlite3.connect(store)
     connection.execute("PRAGMA synchronous = OFF")
@@ -174,9 +174,9 @@ def run(step, *values):
 
 
 def run_here(step, values):
-    import koala.text
+    import koala.text.nlp
 
-    koala.text.stem_content("load the stop words")  # imports are no part of either reader
+    koala.text.nlp.stem_content("load the stop words")  # imports are no part of either reader
     started, cpu_started = time.perf_counter(), time.process_time()
     STEPS[step](*(int(value) if value.isdigit() else value for value in values))
     figure = {

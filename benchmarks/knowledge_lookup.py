@@ -19,7 +19,7 @@ from pathlib import Path
 from koala.corpora import read_corpus
 from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import PACK, Store
-from koala.text import stem_content
+from koala.text.nlp import stem_content
 
 OPENING = """
 import sys, time

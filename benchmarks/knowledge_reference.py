@@ -27,7 +27,7 @@ from koala.knowledge.relevance import count_verbs, label_triples
 from koala.knowledge.retrieval import LEAST_WEIGHT, Match, Retriever, is_exact
 from koala.knowledge.store import Store
 from koala.knowledge.triple import RELATIONS
-from koala.text import stem_content
+from koala.text.nlp import stem_content
 
 NAMES = {relation.lower(): relation for relation in RELATIONS}
 Key = tuple[str, frozenset[str], frozenset[str]]
@@ -132,7 +132,7 @@ def explain(procedure, entity, key, weight, found, store) -> str:
         return "not in our subgraph (side, part of speech, match of the name)"
     neighbour = neighbours[key]
     own = {each for alias in aliases for each in alias}
-    texts = [procedure.prompt, *(step.text for step in procedure.steps)]
+    texts = [procedure.question, *(step.text for step in procedure.steps)]
     named = frozenset(each for text in texts for each in stem_content(text)) - own
     if neighbour.triple.weight < LEAST_WEIGHT <= weight:
         return "our estimate of its weight is below 1"

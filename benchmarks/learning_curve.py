@@ -2,8 +2,8 @@
 
     python benchmarks/learning_curve.py --data propara/ --written corpus/ -o curve.jsonl
 
-Each row trains the network of configs/learning-curve.toml from scratch, and is measured on the dev
-split of ProPara (document F1, Viterbi and MBR; NLL) and of the corpus (changes, Viterbi; NLL).
+Each row trains the network of configs/models/learning-curve.toml from scratch, and is measured on
+the dev split of ProPara (document F1 by Viterbi and MBR, NLL) and of the corpus (changes, NLL).
 Temperatures are fitted on each dev split. A row that stands in the output is not run again.
 """
 
@@ -15,15 +15,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from koala.corpora import Corpus, Example, read_corpus
+from koala.document import CONVENTIONS
 from koala.evaluation import score_document
 from koala.evaluation.changes import score_changes
-from koala.prediction import decode_grids, score_items
+from koala.inference.calibration import read_calibration
+from koala.inference.predict import decode_grids
+from koala.inference.scoring import score_all
 from koala.settings import Settings, read_settings
-from koala.training.calibration import find_temperatures, measure_surprise
+from koala.training.calibration import find_temperatures, measure_nll
 from koala.training.data import TrainingData, build_training_data
 from koala.training.loop import Training
 
 ROWS = ("0", "250", "500", "1000", "2000", "all", "science", "other fields")
+
+CONFIGS = Path(__file__).parents[1] / "configs" / "models"
+CALIBRATION = CONFIGS / "calibration.json"
+"""The location reranker of ProPara's convention, and the consistency weights."""
 
 
 def main() -> None:
@@ -36,7 +43,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     propara, written = read_corpus(given.data), read_corpus(given.written)
-    path = Path(__file__).parents[1] / "configs" / "learning-curve.toml"
+    path = CONFIGS / "learning-curve.toml"
     base = read_settings(path)
     settings = replace(base, training=replace(base.training, seed=given.seed))
     known = given.output.read_text().splitlines() if given.output.is_file() else []
@@ -86,13 +93,15 @@ def run_row(
 
 
 def measure(training: Training, data: TrainingData, *, has_mbr: bool) -> dict[str, object]:
-    scored = list(score_items(training.scorer, data.dev))
+    scored = score_all(training.scorer, data.dev)
     temperatures = find_temperatures(scored)
-    tags, places = measure_surprise(scored, temperatures)
-    found: dict[str, object] = {"nll_tags": round(tags, 3), "nll_locations": round(places, 3)}
-    for name, decoding in {"viterbi": "legal", **({"mbr": "expected"} if has_mbr else {})}.items():
-        decoder = replace(training.settings.decoder, decoding=decoding)
-        grids = decode_grids(data.dev, scored, settings=decoder, temperatures=temperatures)
+    calibration = replace(
+        read_calibration(CALIBRATION), temperatures=dict.fromkeys(CONVENTIONS, temperatures)
+    )
+    tags, locations = measure_nll(scored, temperatures)
+    found: dict[str, object] = {"nll_tags": round(tags, 3), "nll_locations": round(locations, 3)}
+    for name in ("viterbi", "mbr") if has_mbr else ("viterbi",):
+        grids = decode_grids(scored, decoding=name, calibration=calibration)
         by_id = {grid.id: grid for grid in grids}
         document = score_document(by_id, data.dev_gold)
         found[name] = {"document_f1": round(document.overall.f1, 3), "sig": document.signature}

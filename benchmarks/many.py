@@ -143,14 +143,14 @@ def _sure(grid):
 
 def forget() -> None:
     """Forget what this process knows of texts, entities and triples."""
-    import koala.scale.local
-    import koala.text
+    import koala.bulk.local
+    import koala.text.nlp
     from koala.knowledge.store import Store
 
-    koala.text._known.clear()
+    koala.text.nlp._known.clear()
     Store.keep_open()._known.clear()
-    if koala.scale.local._trackers is not None:
-        for tracker in koala.scale.local._trackers._opened.values():
+    if koala.bulk.local._trackers is not None:
+        for tracker in koala.bulk.local._trackers._opened.values():
             tracker.scorer.network._triples._known.clear()
 
 
@@ -162,12 +162,13 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
     """
     from tracking import open_encoder_layers
 
+    from koala.bulk.local import CHUNK, Plan, _Pool
+    from koala.bulk.records import Limits, parse_record, read_records
+    from koala.discovery.add import add_entities
     from koala.encoders import open_encoder
-    from koala.items import split_items
-    from koala.prediction import SIZE
-    from koala.scale.local import CHUNK, Plan, _Pool
-    from koala.scale.records import Limits, parse_record, read_records
-    from koala.tracker import add_participants, load
+    from koala.inference.scoring import BATCH_SIZE as SIZE
+    from koala.inputs.examples import split_items
+    from koala.registry import load
 
     records = list(itertools.islice(read_records([source]), args.n))
     limits = Limits()
@@ -201,7 +202,7 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
     for chunk in chunks:
         procedures = [parse_record(record, limits).procedure for record in chunk]
         bare = [p for p in procedures if not p.entities]
-        found = iter(add_participants(bare, n_threads=1))
+        found = iter(add_entities(bare, n_threads=1))
         procedures = [p if p.entities else next(found) for p in procedures]
         items = tracker._build_items([p for p in procedures if p.entities], None)
         ready = {item.procedure.id: item.procedure for item in items}
@@ -211,8 +212,8 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
         ]  # fmt: skip
         for group in split_items(items, SIZE):
             batch = tracker.scorer.batcher.build(group)
-            feeds.append({"pieces": batch.pieces, "mask": batch.pieces_mask})
-            for row, mask in zip(batch.triple_pieces, batch.triple_input_mask, strict=True):
+            feeds.append({"subwords": batch.subwords, "mask": batch.subwords_mask})
+            for row, mask in zip(batch.triple_subwords, batch.triple_input_mask, strict=True):
                 triples[row[mask].tobytes()] = row[mask]
     text_layers = open_encoder_layers(settings.encoder.name, None, n_threads=args.threads)
     n_layers = settings.encoder.n_frozen_layers
@@ -230,7 +231,7 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
         for rows in by_length.values():
             for start in range(0, len(rows), 32):
                 table = np.stack(rows[start : start + 32])
-                triple_layers.run(None, {"pieces": table, "mask": table >= 0})
+                triple_layers.run(None, {"subwords": table, "mask": table >= 0})
         for text in words:
             finder.encode([text])
 
@@ -359,12 +360,11 @@ def find_actors() -> list[int]:
 
 def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict[str, object]:
     """Everything but the tracking: chunks are read, sent, and what came back before is written."""
-    from koala.scale.cluster import open_cluster
-    from koala.scale.local import CHUNK, Done, run_job
-    from koala.scale.records import Limits, read_records
-    from koala.scale.work import track_records
-    from koala.tracker import load
-    from koala.trackers import Trackers
+    from koala.bulk.chunk import track_records
+    from koala.bulk.local import CHUNK, Done, run_job
+    from koala.bulk.ray import open_cluster
+    from koala.bulk.records import Limits, read_records
+    from koala.registry import Trackers, load
 
     source = cut(source, args.n, folder)
     limits = Limits()

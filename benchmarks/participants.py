@@ -17,18 +17,18 @@ from pathlib import Path
 
 import koala
 from koala.corpora import read_corpus
+from koala.discovery import find_entities
 from koala.document import Procedure, annotate, build_entity
 from koala.encoders import open_encoder
-from koala.evaluation.participants import (
-    ParticipantScores,
-    compare_participants,
+from koala.evaluation.discovery import (
+    DiscoveryScores,
+    compare_entities,
     match_names,
+    score_entities,
     score_found,
-    score_participants,
 )
 from koala.grid import Grid
-from koala.participants import find_participants
-from koala.training.participants import (
+from koala.training.discovery import (
     Learning,
     build_lessons,
     cross_validate,
@@ -80,7 +80,7 @@ def compare_with_frequency(data: Path) -> None:
         rules = [(rule, n) for rule in ("at least", "the first") for n in range(1, 13)]
         best = max(rules, key=lambda rule: score_all(train, find_frequent(train, *rule)).score.f1)
         frequent = score_all(dev, find_frequent(dev, *best))
-        found = score_all(dev, find_participants(dev))
+        found = score_all(dev, find_entities(dev))
         show(
             f"{name} train, nouns: {best[0]} {best[1]}",
             score_all(train, find_frequent(train, *best)),
@@ -89,7 +89,7 @@ def compare_with_frequency(data: Path) -> None:
         show(f"{name} dev, found", found)
         everything = [tuple(lesson.names) for lesson in build_lessons(dev, open_encoder())]
         show(f"{name} dev, every noun phrase", score_all(dev, everything))
-        gain = compare_participants(found, frequent)
+        gain = compare_entities(found, frequent)
         print(
             f"  difference {100 * gain.f1_difference:.1f} "
             f"({100 * gain.low:.1f} to {100 * gain.high:.1f}), "
@@ -117,14 +117,14 @@ def find_frequent(procedures: list[Procedure], rule: str, n: int) -> list[tuple[
     return found
 
 
-def score_all(procedures: list[Procedure], found: list[tuple[str, ...]]) -> ParticipantScores:
-    return score_participants(
+def score_all(procedures: list[Procedure], found: list[tuple[str, ...]]) -> DiscoveryScores:
+    return score_entities(
         {procedure.id: names for procedure, names in zip(procedures, found, strict=True)},
         {procedure.id: [entity.name for entity in procedure.entities] for procedure in procedures},
     )
 
 
-def show(name: str, scores: ParticipantScores) -> None:
+def show(name: str, scores: DiscoveryScores) -> None:
     prf = " ".join(f"{100 * value:5.1f}" for value in scores.score.to_dict().values())
     print(f"{name:38} {prf}  {scores.signature}")
 
@@ -138,7 +138,7 @@ def measure_time(procedures: list[Procedure]) -> None:
         start = time.perf_counter()
         encoder.encode([words])
         middle = time.perf_counter()
-        find_participants([procedure])
+        find_entities([procedure])
         bare.append(middle - start)
         whole.append(time.perf_counter() - middle)
     print(
@@ -173,7 +173,7 @@ def track_found(data: Path) -> None:
     gold = {example.procedure.id: example.gold for example in examples}
     found = [
         replace(procedure, entities=tuple(map(build_entity, names)))
-        for procedure, names in zip(named, find_participants(named), strict=True)
+        for procedure, names in zip(named, find_entities(named), strict=True)
     ]
     tracker = koala.load()
     print(tracker.card.signature)

@@ -11,8 +11,7 @@ from threading import Thread
 
 from playwright.sync_api import expect, sync_playwright
 
-from koala.tracker import load
-from koala.trackers import Trackers
+from koala.registry import Trackers, load
 from koala.web.app import build_app
 from koala.web.server import Server, open_socket, url_of
 

@@ -20,7 +20,7 @@ from openpi_texts import read_articles
 from outside_texts import read_protocols
 
 from koala.corpora.leaderboard import read_sentences
-from koala.recipe import is_recipe, measure_kitchen, measure_orders
+from koala.text.recipe_detection import is_recipe, measure_kitchen, measure_orders
 
 WIKIHOW = {
     "dev": "Make-Carob-Fruit-Balls Make-Rhubarb-Cordial Make-Slow-Cooker-Hot-Cocoa "

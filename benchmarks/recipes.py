@@ -10,9 +10,9 @@ from pathlib import Path
 
 from koala.corpora import Example, read_corpus
 from koala.document import Procedure
-from koala.prediction import annotate_as, find_triples
+from koala.grid.states import ABSENT, UNKNOWN
+from koala.inference.predict import annotate_as, find_triples
 from koala.settings import KnowledgeSettings, TextSettings, read_settings
-from koala.states import ABSENT, UNKNOWN
 from koala.training.data import build_training_data
 
 CONFIG = Path(__file__).parent.parent / "configs" / "recipes" / "tracker-minilm.toml"
@@ -29,9 +29,9 @@ def main() -> None:
         for name, text in (("whole names", TextSettings()), ("parts", settings.text)):
             procedures = annotate_as(text, texts)
             print(f"  {name}: {count_mentions(procedures, examples)}")
-        for known in ("", settings.text.known_places):
-            own = TextSettings(places="nouns", known_places=known)
-            shares = count_places(annotate_as(own, texts), examples)
+        for known in ("", settings.text.known_locations):
+            own = TextSettings(locations="nouns", known_locations=known)
+            shares = count_locations(annotate_as(own, texts), examples)
             print(f"  known places {known!r}: {shares}")
         for has_fuzzy in (False, True):
             print(f"  triples, fuzzy {has_fuzzy}: {count_triples(procedures, has_fuzzy=has_fuzzy)}")
@@ -39,7 +39,7 @@ def main() -> None:
         corpus, read_settings(CONFIG.parent.parent / "screen" / "recipes-knowledge.toml")
     )
     labelled = [
-        item.relevance.states.any() or item.relevance.places.any()
+        item.relevance.states.any() or item.relevance.locations.any()
         for item in used.train
         if item.relevance
     ]
@@ -63,10 +63,10 @@ def count_rules(examples: Sequence[Example]) -> Counter[str]:
             if len(new) > 1:
                 counts["steps that change several"] += 1
                 counts["… to one place"] += len(set(new)) == 1
-            for place in new:
+            for location in new:
                 counts["changes"] += 1
                 counts["… to a place that the text does not name"] += (
-                    place != UNKNOWN and place not in text
+                    location != UNKNOWN and location not in text
                 )
             named = set(new) - {UNKNOWN}
             for (before, after), used in zip(cells, example.takes_part, strict=True):
@@ -95,7 +95,7 @@ def count_mentions(procedures: Sequence[Procedure], examples: Sequence[Example])
     )
 
 
-def count_places(procedures: Sequence[Procedure], examples: Sequence[Example]) -> str:
+def count_locations(procedures: Sequence[Procedure], examples: Sequence[Example]) -> str:
     """Say how many of the places that ingredients change to are candidates."""
     found, n_candidates = [], 0
     for procedure, example in zip(procedures, examples, strict=True):

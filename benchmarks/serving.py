@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 
 import koala
-from koala.examples import list_examples, read_example
+from koala.bundled.examples import list_examples, read_example
 
 WARM_UP = 48
 DOCUMENTS = [
@@ -90,7 +90,7 @@ class Load:
             self.statuses[status] += 1
             if status == 200:
                 self.seconds.append(time.perf_counter() - start)
-                self.n_wrong += places_of(grid) != self.expected[document["id"]]
+                self.n_wrong += locations_of(grid) != self.expected[document["id"]]
         connection.close()
 
     def report(self):
@@ -110,7 +110,7 @@ def track(connection, document):
     return answer.status, json.loads(answer.read())
 
 
-def places_of(grid):
+def locations_of(grid):
     return [
         [entity["initial"], *(step["after"] for step in entity["steps"])]
         for entity in grid["entities"]
@@ -136,7 +136,7 @@ def measure_bare(n_requests):
         # The first of each is for the tagger and the caches.
         if number >= len(DOCUMENTS):
             seconds.append(time.perf_counter() - start)
-        expected[document["id"]] = places_of(grid.to_dict())
+        expected[document["id"]] = locations_of(grid.to_dict())
     return expected, {"grids per second": round(n_requests / sum(seconds), 2)} | percentiles(
         seconds
     )

@@ -21,13 +21,12 @@ from pathlib import Path
 
 from koala.corpora import read_corpus
 from koala.document import annotate
-from koala.items import group_items, split_items
-from koala.runtime.models import find_model
-from koala.tracker import load
+from koala.inputs.examples import group_items, split_items
+from koala.registry import find_model, load
 
 START = """
 import koala
-from koala.examples import read_example
+from koala.bundled.examples import read_example
 example = read_example()
 koala.load(MODEL).track(list(example.steps), list(example.names))
 # Not getrusage: its peak is handed down from the process that started this one.
@@ -43,23 +42,23 @@ def time_of(work) -> float:
 
 
 def open_encoder_layers(name, n_layers, *, n_threads=None):
-    """The encoder alone on onnxruntime: all layers, or the lowest; "pieces" and "mask" in."""
+    """The encoder alone on onnxruntime: all layers, or the lowest; "subwords" and "mask" in."""
     import onnxruntime
     import torch
 
     from koala.encoders.weights import find_weights
-    from koala.model.encoder import load_transformer, run_layers
+    from koala.network.torch.encoder import load_transformer, run_layers
 
     class Encoder(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.transformer = load_transformer(find_weights(name)).eval()
 
-        def forward(self, pieces, mask):
-            return run_layers(self.transformer, pieces, mask, stop=n_layers)[:, 0]
+        def forward(self, subwords, mask):
+            return run_layers(self.transformer, subwords, mask, stop=n_layers)[:, 0]
 
     example = torch.tensor([[101, 2300, 102]]), torch.ones((1, 3), dtype=torch.bool)
-    names = ["pieces", "mask", "read"]
+    names = ["subwords", "mask", "read"]
     options = onnxruntime.SessionOptions()
     if n_threads:
         options.intra_op_num_threads = n_threads
@@ -68,7 +67,7 @@ def open_encoder_layers(name, n_layers, *, n_threads=None):
         torch.onnx.export(
             Encoder(), example, str(path), dynamo=False, opset_version=17,
             input_names=names[:2], output_names=names[2:],
-            dynamic_axes={name: {0: "rows", 1: "pieces"} for name in names},
+            dynamic_axes={name: {0: "rows", 1: "subwords"} for name in names},
         )  # fmt: skip
         providers = ["CPUExecutionProvider"]
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
@@ -87,9 +86,9 @@ def build_floor(settings, batches):
     def run():
         for batch in batches:
             owner = batch.procedure if is_own else slice(None)
-            texts.run(None, {"pieces": batch.pieces[owner], "mask": batch.pieces_mask[owner]})
+            texts.run(None, {"subwords": batch.subwords[owner], "mask": batch.subwords_mask[owner]})
             if triples is not None:
-                feed = {"pieces": batch.triple_pieces, "mask": batch.triple_input_mask}
+                feed = {"subwords": batch.triple_subwords, "mask": batch.triple_input_mask}
                 triples.run(None, feed)
 
     return run
@@ -134,7 +133,7 @@ def main() -> None:
     works = {"runtime": run_network}
     if args.run:
         from koala.training.checkpoint import open_checkpoint
-        from koala.training.packing import PublicTables, round_weights
+        from koala.training.export.packing import PublicTables, round_weights
 
         model, _ = open_checkpoint(args.run)
         model.forget()

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from koala.corpora import read_corpus
 from koala.files import write_text
-from koala.text import is_content
-from koala.wikipedia import Retriever, read_paragraphs, retrieve_paragraphs
+from koala.pretraining.wikipedia import Retriever, read_paragraphs, retrieve_paragraphs
+from koala.text.nlp import is_content
 
 CORPORA = ("simplewiki_2017", "enwiki_science", "openstax_ccby")
 K = 50

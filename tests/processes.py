@@ -32,7 +32,7 @@ def prepare(folder: Path) -> Path:
     config = json.loads((encoder / "config.json").read_text())
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     (encoder / "config.json").write_text(json.dumps(config))
-    settings = tiny.build_settings(encoder, tiny.build_store(folder), epochs=3, averaging=0.9)
+    settings = tiny.build_settings(encoder, tiny.build_store(folder), epochs=3, ema_decay=0.9)
     (folder / "train.toml").write_text(settings.to_toml())
     shorter = replace(settings, training=replace(settings.training, epochs=1))
     (folder / "shorter.toml").write_text(shorter.to_toml())

@@ -3,14 +3,14 @@
 from hypothesis import strategies as st
 
 from koala.grid import Grid, Row
-from koala.states import ABSENT, UNKNOWN, Tag
+from koala.grid.states import ABSENT, UNKNOWN, Tag
 
-PLACES = ("soil", "leaf", "the deep sea", "naïve café", UNKNOWN)
+LOCATIONS = ("soil", "leaf", "the deep sea", "naïve café", UNKNOWN)
 
 
 @st.composite
 def location_rows(draw, n_steps: int):
-    cell = st.sampled_from((ABSENT, *PLACES))
+    cell = st.sampled_from((ABSENT, *LOCATIONS))
     return tuple(draw(st.lists(cell, min_size=n_steps + 1, max_size=n_steps + 1)))
 
 

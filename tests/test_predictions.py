@@ -18,7 +18,7 @@ def needs_encoder(name):
     return ()
 
 
-@pytest.mark.parametrize("decoding", ["expected", "legal"])
+@pytest.mark.parametrize("decoding", ["mbr", "viterbi"])
 @pytest.mark.parametrize("model", ["small", pytest.param("base", marks=needs_encoder("mpnet"))])
 def test_propara(koala, propara, tmp_path, model, decoding):
     folder = propara / "leaderboard" / "dev"
@@ -30,7 +30,7 @@ def test_propara(koala, propara, tmp_path, model, decoding):
         "--model", model, "--decoding", decoding, "-o", out,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    suffix = "-viterbi" if decoding == "legal" else ""
+    suffix = "-viterbi" if decoding == "viterbi" else ""
     assert out.read_text() == (PREDICTIONS / f"koala-{model}{suffix}.dev.tsv").read_text()
 
 

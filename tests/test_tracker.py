@@ -8,16 +8,18 @@ from dataclasses import replace
 import pytest
 
 import koala
+from koala.bundled.examples import read_example
 from koala.corpora import read_corpus
+from koala.discovery.add import find_missing
 from koala.document import Procedure
 from koala.encoders.weights import is_fetched
 from koala.errors import KoalaError
-from koala.examples import read_example
+from koala.inference.calibration import Calibration
 from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import Store
-from koala.runtime.files import EXPECTED, measure_size, read_card
-from koala.runtime.models import find_model, list_models
-from koala.tracker import Tracker, find_missing, join, load
+from koala.network.card import MBR, measure_size, read_card
+from koala.registry import find_model, join, list_models, load
+from koala.tracker import Tracker
 
 TEXT = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
 
@@ -87,20 +89,22 @@ def test_a_tracker_joined_with_itself_is_itself(tracker):
 
 def test_a_network_that_is_too_sure_is_not_heard_more_than_others(tracker):
     """Its temperatures say how much too sure it is."""
-    card = replace(tracker.card, temperatures={})
-    hot = replace(card, tag_temperature=4 * card.tag_temperature, place_temperature=20.0)
+    card, hot, flat = (
+        replace(tracker.card, calibration=Calibration.with_temperatures(pair).to_dict())
+        for pair in ((1.5, 1.0), (6.0, 20.0), (1.5, 1e6))
+    )
     plain = Tracker(tracker.scorer, card)
-    loud = Tracker(lambda items: tracker.scorer(items).cool(0.25, 0.05), hot)
+    loud = Tracker(lambda items: tracker.scorer(items).with_temperatures(0.25, 0.05), hot)
     found, alone = (
         list(each.find_probabilities([Procedure.from_text(TEXT, ["water"])]))
         for each in (join([loud, plain]), join([Tracker(tracker.scorer, card), plain]))
     )
     for step, own in zip(found[0]["tags"], alone[0]["tags"], strict=True):
         assert step == pytest.approx(own, abs=1e-5)
-    quiet = join([Tracker(tracker.scorer, replace(card, place_temperature=1e6)), plain])
+    quiet = join([Tracker(tracker.scorer, flat), plain])
     (line,) = quiet.find_probabilities([Procedure.from_text(TEXT, ["water"])])
     # Half of the scores say nothing of places: the best stays the best, with less behind it.
-    most, less = (max(each["places"][0].values()) for each in (alone[0], line))
+    most, less = (max(each["locations"][0].values()) for each in (alone[0], line))
     assert less < most
 
 
@@ -115,7 +119,7 @@ def test_a_procedure_without_entities_has_an_empty_grid(tracker):
 
 
 def test_entities_are_found_where_they_are_missing(monkeypatch):
-    monkeypatch.setattr("koala.participants.find_participants", lambda _, **__: [("leaf",), ()])
+    monkeypatch.setattr("koala.discovery.add.find_entities", lambda _, **__: [("leaf",), ()])
     named = Procedure.from_text(TEXT, ["water"], id="named")
     bare = [Procedure.from_text(TEXT, id=id) for id in "ab"]
     found = find_missing([bare[0], named, bare[1]])
@@ -161,7 +165,9 @@ def test_every_cell_has_a_reason(tracker):
     for row, reasons in zip(explanation.grid.rows, explanation.reasons, strict=True):
         for cell, reason in zip(row.steps, reasons, strict=True):
             assert sum(reason.actions.values()) == pytest.approx(1, abs=1e-5)
-            assert list(reason.places.values()) == sorted(reason.places.values(), reverse=True)
+            assert list(reason.locations.values()) == sorted(
+                reason.locations.values(), reverse=True
+            )
             assert cell.action in reason.actions
     (mention,) = explanation.reasons[0][1].mentions
     assert explanation.grid.steps[1][slice(*mention)] == "water"
@@ -169,7 +175,7 @@ def test_every_cell_has_a_reason(tracker):
 
 def test_found_entities_join_the_named_ones(tracker, monkeypatch):
     found = [("waters", "the leaf")]
-    monkeypatch.setattr("koala.participants.find_participants", lambda _, **__: found)
+    monkeypatch.setattr("koala.discovery.add.find_entities", lambda _, **__: found)
     assert tracker.track(TEXT).names == ("waters", "the leaf")
     assert tracker.track(TEXT, ["water"], find=True).names == ("water", "the leaf")
     assert tracker.track(TEXT, ["water"]).names == ("water",)
@@ -187,7 +193,7 @@ def test_what_a_text_never_names_is_told(tracker):
 
 def test_networks_that_read_differently_are_not_averaged(tracker):
     with pytest.raises(KoalaError, match="koala-small and koala-recipes read texts differently"):
-        koala.tracker.join([tracker, koala.load("recipes")])
+        join([tracker, koala.load("recipes")])
 
 
 def test_a_model_has_a_short_and_a_long_name():
@@ -210,7 +216,7 @@ def test_the_card_tells_the_truth_on_dev(tracker, propara):
     card = read_card(find_model())
     for way, told in (
         (tracker, card.scores),
-        (tracker.decode_as("expected"), card.scores[EXPECTED]),
+        (tracker.with_decoding("mbr"), card.scores[MBR]),
     ):
         grids = way.track_all([example.procedure for example in corpus])
         scores = koala.score(grids, {e.procedure.id: e.gold for e in corpus})
@@ -260,12 +266,12 @@ def test_koala_base_reads_triples_and_says_which():
 
 def test_another_decoding_stands_in_the_signature(tracker):
     text = "Roots absorb water. The water flows to the leaf."
-    other = tracker.decode_as("expected")
+    other = tracker.with_decoding("mbr")
     grid = other.track(text, ["water"])
-    assert grid.signature == f"{tracker.signature}|decoding:expected"
+    assert grid.signature == f"{tracker.signature}|decoding:mbr"
     assert all(row.problem is None for row in grid.rows)
-    assert tracker.decode_as("legal") is tracker
-    twice = join([tracker, tracker]).decode_as("expected").track(text, ["water"])
+    assert tracker.with_decoding("viterbi") is tracker
+    twice = join([tracker, tracker]).with_decoding("mbr").track(text, ["water"])
     assert twice["water"].locations == grid["water"].locations
     assert tracker.track(text, ["water"]).signature == tracker.signature
     assert grid == other.track(text, ["water"])
@@ -273,7 +279,10 @@ def test_another_decoding_stands_in_the_signature(tracker):
 
 def test_a_decoding_that_does_not_fit_is_refused(tracker):
     recipes = load("recipes")
-    for other, decoding in ((tracker, "together"), (recipes, "legal")):
-        with pytest.raises(KoalaError, match=f"was not made for {decoding} decoding"):
-            other.decode_as(decoding)
-    assert recipes.decode_as("expected").decode_as("together").settings == recipes.settings
+    with pytest.raises(KoalaError, match=r"cannot be decoded by repair\. It has: viterbi, mbr"):
+        recipes.with_decoding("repair")
+    with pytest.raises(KoalaError, match=r"'best' is unknown\. Known: viterbi, mbr"):
+        tracker.with_decoding("best")
+    # Names of earlier versions.
+    assert tracker.with_decoding("expected").signature.endswith("|decoding:mbr")
+    assert recipes.with_decoding("mbr").with_decoding("together").signature == recipes.signature

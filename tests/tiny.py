@@ -4,7 +4,7 @@ from pathlib import Path
 
 from koala.corpora import Corpus, Example
 from koala.document import Entity, Procedure, Step
-from koala.encoders.pieces import load_tokenizer
+from koala.encoders.windows import load_tokenizer
 from koala.grid import Grid, Row
 from koala.knowledge import conceptnet
 from koala.settings import (

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from koala.document import Procedure
     from koala.evaluation import score
     from koala.grid import Grid
-    from koala.tracker import Tracker, load
+    from koala.registry import load
+    from koala.tracker import Tracker
 
 __all__ = ["Grid", "Procedure", "Tracker", "load", "render", "score"]
 
@@ -17,7 +18,7 @@ _HOMES = {
     "Grid": "grid",
     "Procedure": "document",
     "Tracker": "tracker",
-    "load": "tracker",
+    "load": "registry",
     "render": "display",
     "score": "evaluation",
 }

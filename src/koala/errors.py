@@ -1,5 +1,7 @@
 """Errors a person can act on: what came, what was expected, what to do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -25,3 +27,15 @@ class FileError(KoalaError):
     def __reduce__(self) -> tuple[object, ...]:
         # So that it may come from another process: by itself it would be called with its message.
         return partial(FileError, line=self.line), (self.path, self.problem)
+
+
+@contextmanager
+def needs_extra(extra: str, activity: str) -> Iterator[None]:
+    """Turn a failed import into an error that names the extra to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise KoalaError(
+            f"{activity} needs {error.name}, which is not installed. "
+            f"Install it with: pip install koala[{extra}]"
+        ) from None

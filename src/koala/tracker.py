@@ -2,101 +2,87 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from koala.batch import Batcher
-from koala.decoding import Decoding
-from koala.document import Entity, Procedure, Step, build_entity, check_text
+from koala.decoding import Decoding, parse_decoding
+from koala.discovery.add import add_entities
+from koala.document import Procedure
+from koala.document.build import build_entities, build_steps
 from koala.errors import KoalaError
-from koala.explanation import Explanation
 from koala.grid import Grid
-from koala.hints import Reranker
-from koala.items import Item, build_items
-from koala.knowledge.store import PACK, Store
-from koala.prediction import (
-    Calibration,
-    Cooled,
-    Ensemble,
-    Reader,
-    Scorer,
+from koala.grid.explanation import Explanation
+from koala.inference.calibration import Calibration
+from koala.inference.explain import predict_explanations
+from koala.inference.predict import (
     annotate_as,
-    draw_grids,
     find_triples,
-    predict_explanations,
     predict_grids,
     predict_probabilities,
+    predict_samples,
 )
-from koala.runtime.files import TOKENIZER, Card
-from koala.runtime.models import DEFAULT, find_model
-from koala.runtime.network import OnnxNetwork
+from koala.inference.scoring import Scorer
+from koala.inputs.examples import Item, build_items
+from koala.knowledge.store import PACK, Store
+from koala.network.card import Card
 from koala.settings import KnowledgeSettings
-from koala.text import is_english, stem_content
+from koala.tasks import PROPARA, find_task
+from koala.text.language import is_english
 
 Progress = Callable[[int, int], None]
 
-_DECODING = "|decoding:"
 _NO_KNOWLEDGE = "knowledge:none"
-
-_N_KEPT = 64
-"""Texts that a tracker remembers: enough for a chunk, few for a server that runs for weeks."""
 
 
 class Tracker:
-    """Tracks the entities of procedures with one network, or several that were joined."""
+    """Tracks the entities of procedures with one network or an ensemble."""
 
     def __init__(
         self,
         scorer: Scorer,
         card: Card,
         *,
+        decoding: Decoding = "viterbi",
         has_knowledge: bool = True,
         n_threads: int | None = None,
     ) -> None:
         self.card = card
         self.n_threads = n_threads
         self.scorer = scorer
+        self.decoding = decoding
         self.settings = card.read_settings()
+        self.task = find_task(self.settings)
+        self.calibration = Calibration.from_dict(card.calibration)
         self.has_knowledge = has_knowledge
-        self._rerankers = {
-            convention: Reranker.from_dict(values) for convention, values in card.rerankers.items()
-        }
         self._knowledge = restrict_knowledge(self.settings.knowledge, has_knowledge=has_knowledge)
 
     @property
-    def temperatures(self) -> Calibration:
-        """Of tags and places, as the card has them."""
-        return self.card.calibration
-
-    @property
     def signature(self) -> str:
-        """What stands in the grids: the card's, and where triples are from, if not koala's own.
-
-        Without those that a network was trained with, or with others, other grids come out.
+        """The signature in the grids: the card's, a decoding other than Viterbi, and the source of
+        triples if it is not koala's own store.
         """
+        signature = self.card.signature
+        if self.decoding != "viterbi":
+            signature += f"|decoding:{self.decoding}"
         if not self.settings.knowledge.is_used:
-            return self.card.signature
+            return signature
         origin = sign_store(self._knowledge)
-        return self.card.signature if origin == _sign_own() else f"{self.card.signature}|{origin}"
+        return signature if origin == _sign_own() else f"{signature}|{origin}"
 
-    def decode_as(self, decoding: Decoding) -> "Tracker":
-        """Give a tracker that makes its grids of the same scores in another way, and says so."""
-        own = self.settings.decoder
-        if decoding == own.decoding:
+    def with_decoding(self, decoding: str) -> "Tracker":
+        """Give a tracker that decodes the same scores in another way."""
+        wanted = parse_decoding(decoding)
+        if wanted == self.decoding:
             return self
-        has_score = decoding != "expected" or self.settings.has_expected
-        if not (has_score and own.can_decode(decoding)):
+        if wanted not in self.task.decodings:
             raise KoalaError(
-                f"{self.card.name} was not made for {decoding} decoding. Leave it out: its own "
-                f"is {own.decoding}."
+                f"{self.card.name} cannot be decoded by {wanted}. It has: "
+                f"{', '.join(self.task.decodings)}."
             )
-        settings = replace(self.settings, decoder=replace(own, decoding=decoding))
-        card = replace(
-            self.card,
-            settings=settings.to_toml(),
-            signature=f"{self.card.signature.split(_DECODING)[0]}{_DECODING}{decoding}",
-        )
         return Tracker(
-            self.scorer, card, has_knowledge=self.has_knowledge, n_threads=self.n_threads
+            self.scorer,
+            self.card,
+            decoding=wanted,
+            has_knowledge=self.has_knowledge,
+            n_threads=self.n_threads,
         )
 
     def track(
@@ -106,7 +92,7 @@ class Tracker:
         *,
         find: bool = False,
         id: str = "text",
-        prompt: str = "",
+        question: str = "",
     ) -> Grid:
         """Track entities through a text, or through steps that are split already.
 
@@ -114,7 +100,7 @@ class Tracker:
         The prompt is the question that the text answers; it helps to find triples, and some
         networks read it.
         """
-        procedure = self._build_procedure(text, entities, find=find, id=id, prompt=prompt)
+        procedure = self._build_procedure(text, entities, find=find, id=id, question=question)
         return self.track_all([procedure])[0]
 
     def track_all(
@@ -128,9 +114,9 @@ class Tracker:
         grids = predict_grids(
             self.scorer,
             self._build_items(procedures, knowledge_progress),
-            settings=self.settings.decoder,
-            temperatures=self.temperatures,
-            rerankers=self._rerankers,
+            task=self.task,
+            decoding=self.decoding,
+            calibration=self.calibration,
             progress=progress,
         )
         signed = iter([replace(grid, signature=self.signature) for grid in grids])
@@ -143,10 +129,10 @@ class Tracker:
         *,
         find: bool = False,
         id: str = "text",
-        prompt: str = "",
+        question: str = "",
     ) -> Explanation:
         """Track as `track` does, with a reason for every cell."""
-        procedure = self._build_procedure(text, entities, find=find, id=id, prompt=prompt)
+        procedure = self._build_procedure(text, entities, find=find, id=id, question=question)
         return self.explain_all([procedure])[0]
 
     def explain_all(
@@ -160,9 +146,9 @@ class Tracker:
         explanations = predict_explanations(
             self.scorer,
             self._build_items(procedures, knowledge_progress),
-            settings=self.settings.decoder,
-            temperatures=self.temperatures,
-            rerankers=self._rerankers,
+            task=self.task,
+            decoding=self.decoding,
+            calibration=self.calibration,
             progress=progress,
         )
         signed = iter(
@@ -173,7 +159,7 @@ class Tracker:
             for each in procedures
         ]
 
-    def draw_all(
+    def sample_all(
         self,
         procedures: Sequence[Procedure],
         n: int,
@@ -185,25 +171,27 @@ class Tracker:
 
         Their ids end in # and a number. For another network to learn from (`training.extra`).
         """
-        if self.settings.decoder.tags == "uses":
+        if self.task is not PROPARA:
             raise KoalaError(
-                f"{self.card.name} says which steps use an ingredient; grids can be drawn only "
-                "from models that say what changes."
+                f"{self.card.name} predicts which steps use an ingredient; grids can be sampled "
+                "only from models that predict changes."
             )
-        grids = draw_grids(
+        grids = predict_samples(
             self.scorer,
             self._build_items(procedures, None),
             n,
-            temperatures=self.temperatures,
+            calibration=self.calibration,
             seed=seed,
             progress=progress,
         )
-        return [replace(grid, signature=f"{self.signature}|drawn:{n}") for grid in grids]
+        return [replace(grid, signature=f"{self.signature}|samples:{n}") for grid in grids]
 
     def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
         """Give the probability of every tag and place, an entity a time."""
         items = self._build_items(procedures, None)
-        return predict_probabilities(self.scorer, items, temperatures=self.temperatures)
+        return predict_probabilities(
+            self.scorer, items, task=self.task, calibration=self.calibration
+        )
 
     def find_unnamed(self, text: str | Sequence[str], entities: Sequence[str] | None) -> list[str]:
         """Give those of the entities that the text never names: what is said of them is a guess."""
@@ -245,70 +233,16 @@ class Tracker:
         *,
         find: bool,
         id: str,
-        prompt: str,
+        question: str,
     ) -> Procedure:
-        procedure = Procedure(id, build_steps(text), build_entities(entities), prompt)
+        procedure = Procedure(id, build_steps(text), build_entities(entities), question)
         if entities is None or find:
-            procedure = add_participants([procedure], n_threads=self.n_threads)[0]
+            procedure = add_entities([procedure], n_threads=self.n_threads)[0]
         if not procedure.entities and (entities is None or find):
             raise KoalaError("Nothing worth tracking was found in the text; name an entity.")
         if not procedure.entities:
             raise KoalaError("No entities to track; name one or more.")
         return procedure
-
-
-def build_entities(names: Sequence[str] | None) -> tuple[Entity, ...]:
-    """Build entities of their names."""
-    if isinstance(names, str):
-        raise KoalaError(f"entities is {names!r}; a list of names was expected: [{names!r}].")
-    return tuple(map(build_entity, names or ()))
-
-
-def build_steps(content: str | Sequence[str]) -> tuple[Step, ...]:
-    """Split a text into steps; of steps that are split already, take those that say something.
-
-    >>> [step.text for step in build_steps(["Water  boils.", " ", "Steam rises."])]
-    ['Water boils.', 'Steam rises.']
-    """
-    for part in (content,) if isinstance(content, str) else content:
-        check_text(part)
-    if isinstance(content, str):
-        return Procedure.from_text(content).steps
-    steps = tuple(Step(line) for step in content if (line := " ".join(step.split())))
-    if not steps:
-        raise KoalaError("The text is empty: no step says anything.")
-    return steps
-
-
-def find_missing(
-    procedures: Sequence[Procedure], *, n_threads: int | None = None
-) -> list[Procedure]:
-    """Find the entities worth tracking of procedures that name none; there may be none, still."""
-    bare = [procedure for procedure in procedures if not procedure.entities]
-    found = iter(add_participants(bare, n_threads=n_threads))
-    return [procedure if procedure.entities else next(found) for procedure in procedures]
-
-
-def add_participants(
-    procedures: Sequence[Procedure], *, n_threads: int | None = None
-) -> list[Procedure]:
-    """Add the entities worth tracking to those that are named already; the named come first."""
-    if not procedures:
-        return []
-    from koala.participants import find_participants
-
-    found = find_participants(procedures, n_threads=n_threads)
-    return [
-        replace(procedure, entities=(*procedure.entities, *_choose_new(procedure.entities, names)))
-        for procedure, names in zip(procedures, found, strict=True)
-    ]
-
-
-def _choose_new(known: Sequence[Entity], names: Sequence[str]) -> list[Entity]:
-    """Build entities of names that no known one has as an alias."""
-    taken = {stem_content(alias) for entity in known for alias in entity.aliases}
-    new = [build_entity(name) for name in names]
-    return [e for e in new if not taken & {stem_content(alias) for alias in e.aliases}]
 
 
 def restrict_knowledge(settings: KnowledgeSettings, *, has_knowledge: bool) -> KnowledgeSettings:
@@ -325,54 +259,3 @@ def sign_store(settings: KnowledgeSettings) -> str:
 
 def _sign_own() -> str:
     return f"knowledge:{Store.keep_open(PACK).signature}"
-
-
-def load(
-    model: str | Path = DEFAULT, *, has_knowledge: bool = True, n_threads: int | None = None
-) -> Tracker:
-    """Open the bundled network, another bundled one by name, or one in a folder.
-
-    Without knowledge no triples are retrieved, whatever the network was trained with.
-    """
-    folder = find_model(model)
-    network = OnnxNetwork(folder, n_threads=n_threads)
-    tokenizer = folder if (folder / TOKENIZER).is_file() else None
-    encoder = network.card.read_settings().encoder
-    batcher = Batcher(
-        tokenizer,
-        has_prefix=encoder.has_prefix,
-        has_list=encoder.has_list,
-        has_prompt=encoder.has_prompt,
-        n_kept=_N_KEPT,
-    )
-    reader = Reader(network, batcher)
-    return Tracker(reader, network.card, has_knowledge=has_knowledge, n_threads=n_threads)
-
-
-def join(trackers: Sequence[Tracker]) -> Tracker:
-    """Make one tracker of several: their scores, under temperatures of their own, are averaged
-    before they are decoded.
-
-    It decodes as the first does, and retrieves triples if any of them reads some.
-    """
-    first = trackers[0]
-    if len(trackers) == 1:
-        return first
-    settings = first.settings
-    for other in (tracker.settings for tracker in trackers):
-        if (other.corpus, other.text) != (settings.corpus, settings.text):
-            names = " and ".join(tracker.card.name for tracker in trackers)
-            raise KoalaError(f"{names} read texts differently; their scores cannot be averaged.")
-    readers = [tracker for tracker in trackers if tracker.settings.knowledge.is_used]
-    if readers:
-        settings = replace(settings, knowledge=readers[0].settings.knowledge)
-    cards = [tracker.card for tracker in trackers]
-    card = Card(
-        "+".join(card.name for card in cards),
-        settings.to_toml(),
-        signature="+".join(card.signature for card in cards),
-        rerankers=first.card.rerankers,
-    )
-    scorer = Ensemble(tuple(Cooled(each.scorer, each.temperatures) for each in trackers))
-    has_knowledge = all(tracker.has_knowledge for tracker in trackers)
-    return Tracker(scorer, card, has_knowledge=has_knowledge, n_threads=first.n_threads)

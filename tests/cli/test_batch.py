@@ -74,7 +74,7 @@ def test_who_stops_a_run_is_told_how_to_go_on(koala, source, tmp_path, monkeypat
         signal.raise_signal(number)
         pytest.fail("not stopped")
 
-    monkeypatch.setattr("koala.scale.local.run_local", stop)
+    monkeypatch.setattr("koala.bulk.local.run_local", stop)
     before, ctrl_c = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     done = koala("batch", source, "-o", tmp_path / "out.jsonl")
     signal.signal(signal.SIGINT, ctrl_c)

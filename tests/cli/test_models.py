@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from koala.cli.trackers import open_tracker
 from koala.errors import KoalaError
-from koala.runtime.files import read_card
-from koala.runtime.models import find_model
+from koala.network.card import read_card
+from koala.registry import find_model, load
 
 
 def test_models_are_listed_with_what_they_were_measured_on(koala):
@@ -37,8 +36,8 @@ def test_a_network_is_no_stream(koala):
 def test_a_folder_of_the_same_name_does_not_hide_a_bundled_network(name, tmp_path, monkeypatch):
     (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
-    assert open_tracker(name).card == read_card(find_model("recipes"))
+    assert load(name).card == read_card(find_model("recipes"))
     # Another folder that is no network is taken for a run.
     Path("mine").mkdir()
     with pytest.raises(KoalaError, match="no such checkpoint"):
-        open_tracker("mine")
+        load("mine")

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
+from koala.bundled.examples import read_example
 from koala.cli.predict import read_procedures
 from koala.corpora.jsonl import read_examples as read_koala_examples
 from koala.corpora.leaderboard import fill_template
 from koala.corpora.recipes import read_examples, write_grids
 from koala.evaluation import score_recipes
-from koala.examples import read_example
-from koala.tracker import load
+from koala.registry import load
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_procedure_in_which_nothing_is_found_has_an_empty_grid(koala, tmp_path
 def test_grids_can_be_drawn_for_another_network_to_learn_from(koala, tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in LINES))
-    done = koala("predict", "--input", source, "-o", out, "--draws", "3")
+    done = koala("predict", "--input", source, "-o", out, "--samples", "3")
     assert done.returncode == 0, done.stderr
     grids = [json.loads(line) for line in out.read_text().splitlines()]
     ids = [f"{id}#{number}" for id in "bc" for number in (1, 2, 3)]
@@ -93,18 +93,18 @@ def test_grids_can_be_drawn_for_another_network_to_learn_from(koala, tmp_path):
         ("--sentences", source, "--template", source),
         ("--input", source, "--corpus", "recipes"),
     ):
-        done = koala("predict", *words, "-o", tmp_path / "none", "--draws", "3")
+        done = koala("predict", *words, "-o", tmp_path / "none", "--samples", "3")
         assert done.returncode == 2
-        assert "--draws goes with --input" in done.stderr
+        assert "--samples goes with --input" in done.stderr
 
 
 def test_recipes_cannot_be_drawn_from(koala, tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps(LINES[1]) + "\n")
-    done = koala("predict", "--input", source, "-o", tmp_path / "none", "--draws", "1",
+    done = koala("predict", "--input", source, "-o", tmp_path / "none", "--samples", "1",
                  "--model", "recipes")  # fmt: skip
     assert done.returncode == 2
-    assert "grids can be drawn only" in done.stderr
+    assert "grids can be sampled only" in done.stderr
 
 
 def test_stdout_takes_one_of_both(koala, tmp_path, monkeypatch):
@@ -145,8 +145,8 @@ def test_probabilities_are_in_the_order_of_the_template(koala, template, tmp_pat
     wanted = [(id, name) for id, names in TEMPLATE.items() for name in names]
     assert [(line["id"], line["entity"]) for line in lines] == wanted
     for line in lines:
-        assert len(line["tags"]) == len(line["places"]) - 1 == len(TEXTS[line["id"]])
-        for entry in (*line["tags"], *line["places"]):
+        assert len(line["tags"]) == len(line["locations"]) - 1 == len(TEXTS[line["id"]])
+        for entry in (*line["tags"], *line["locations"]):
             assert sum(entry.values()) == pytest.approx(1, abs=1e-5)
 
 
@@ -173,17 +173,17 @@ def test_outputs_are_looked_at_first(koala, template, tmp_path, output, probabil
 def test_templates_are_filled_with_what_is_expected_to_score_best(koala, template, tmp_path):
     procedures = read_procedures(template[1], template[3], None)
     tracker = load()
-    for way, used in (((), "expected"), (("--decoding", "own"), "legal")):
+    for way, used in (((), "mbr"), (("--decoding", "own"), "viterbi")):
         out = tmp_path / "p.tsv"
         done = koala("predict", *template, "-o", out, *way)
         assert done.returncode == 0, done.stderr
         assert f"Decoding: {used}." in done.stderr
-        grids = tracker.decode_as(used).track_all(procedures)
+        grids = tracker.with_decoding(used).track_all(procedures)
         assert out.read_text() == fill_template(template[3], {grid.id: grid for grid in grids})
 
 
 def test_recipes_have_a_decoding_of_their_own(koala, recipes, tmp_path):
     done = koala("predict", "--corpus", "recipes", "--input", recipes, "-o", tmp_path / "p",
-                 "--decoding", "legal")  # fmt: skip
+                 "--decoding", "repair")  # fmt: skip
     assert done.returncode == 2
-    assert "koala-recipes was not made for legal decoding" in done.stderr
+    assert "koala-recipes cannot be decoded by repair" in done.stderr

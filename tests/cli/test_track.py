@@ -3,9 +3,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from koala.bundled.examples import read_example
 from koala.cli import app
 from koala.errors import KoalaError
-from koala.examples import read_example
 
 from ..display.anything import RAIN, TRIPLES, explain
 
@@ -18,19 +18,19 @@ class FakeTracker:
 
     def __init__(self):
         self.calls = []
-        self.prompts = []
+        self.questions = []
 
-    def track(self, text, entities=None, *, find=False, id="text", prompt=""):
+    def track(self, text, entities=None, *, find=False, id="text", question=""):
         self.calls.append((text, entities, find, id))
-        self.prompts.append(prompt)
+        self.questions.append(question)
         return RAIN
 
     def find_unnamed(self, _text, entities):
         return [name for name in entities if name == "unicorn"]
 
-    def explain(self, text, entities=None, *, find=False, id="text", prompt=""):
+    def explain(self, text, entities=None, *, find=False, id="text", question=""):
         self.calls.append((text, entities, find, id))
-        self.prompts.append(prompt)
+        self.questions.append(question)
         return explain(RAIN, TRIPLES)
 
 
@@ -53,7 +53,7 @@ def track(tracker, models, tmp_path, monkeypatch):
         models.extend(names)
         return tracker
 
-    monkeypatch.setattr("koala.cli.track.open_trackers", open_trackers)
+    monkeypatch.setattr("koala.registry.load", open_trackers)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*words: str, text: str | None = TEXT):
@@ -86,11 +86,11 @@ def test_entities_are_named_or_found_or_both(track, tracker, words, entities, fi
     assert tracker.calls == [(TEXT, entities, find, "rain")]
 
 
-def test_a_prompt_may_be_given(track, tracker):
+def test_a_question_may_be_given(track, tracker):
     track()
-    track("--prompt", "How does it rain?")
+    track("--question", "How does it rain?")
     track("--prompt", "How does it rain?", "--explain")
-    assert tracker.prompts == ["", "How does it rain?", "How does it rain?"]
+    assert tracker.questions == ["", "How does it rain?", "How does it rain?"]
 
 
 def test_the_example_is_tracked_like_any_text(track, tracker):

@@ -15,7 +15,7 @@ def home(tmp_path_factory):
     settings = tiny.build_settings(
         tiny.build_encoder(folder / "encoder"), tiny.build_store(folder), epochs=1
     )
-    settings = replace(settings, decoder=replace(settings.decoder, places="scorer"))
+    settings = replace(settings, decoder=replace(settings.decoder, locations="scorer"))
     (folder / "tiny.toml").write_text(settings.to_toml())
     tiny.write_propara(folder / "propara")
     return folder
@@ -74,7 +74,7 @@ def exported(run, home, koala):  # noqa: ARG001
 def test_an_exported_model_predicts_what_its_card_says(exported, home, koala, tmp_path):
     folder, card = exported
     dev = home / "propara" / "leaderboard" / "dev"
-    for decoding, scores in (("own", card["scores"]), ("expected", card["scores"]["expected"])):
+    for decoding, scores in (("viterbi", card["scores"]), ("mbr", card["scores"]["mbr"])):
         path = tmp_path / f"{decoding}.tsv"
         done = koala(
             "predict", "--model", folder, "--sentences", dev / "sentences.tsv",

@@ -4,7 +4,7 @@ import pytest
 
 from koala.corpora import checks, read_corpus
 from koala.corpora.written import read_file
-from koala.states import Action
+from koala.grid.states import Action
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 GOOD = """\

@@ -66,13 +66,13 @@ def test_folds_part_train_and_dev_without_loss():
 def test_texts_of_one_prompt_stay_in_one_fold(propara):
     """As in ProPara's own splits, which share no prompt."""
     corpus = read_corpus(propara)
-    prompts = [{e.procedure.prompt for e in corpus.splits[split]} for split in ("train", "dev")]
-    assert not prompts[0] & prompts[1]
+    questions = [{e.procedure.question for e in corpus.splits[split]} for split in ("train", "dev")]
+    assert not questions[0] & questions[1]
     for number in (1, 2, 3):
         fold = build_fold(corpus, number, 3)
-        own = [{e.procedure.prompt for e in fold.splits[split]} for split in ("train", "dev")]
-        assert own[0] | own[1] == prompts[0] | prompts[1]
+        own = [{e.procedure.question for e in fold.splits[split]} for split in ("train", "dev")]
+        assert own[0] | own[1] == questions[0] | questions[1]
         # A full stop makes no other prompt: "Describe the life cycle of a plant" comes with and
         # without.
-        bare = [{prompt.rstrip(".?") for prompt in each} for each in own]
+        bare = [{question.rstrip(".?") for question in each} for each in own]
         assert not bare[0] & bare[1]

@@ -27,7 +27,7 @@ def test_texts_steps_and_entities(tmp_path):
     assert [step.text for step in one.procedure.steps] == ["Mix it.", "Bake it."]
     assert one.procedure.id == "5"
     assert one.procedure.entities[0].aliases == ("dough", "batter")
-    assert (two.procedure.id, two.procedure.prompt, two.gold) == ("2", "Why?", None)
+    assert (two.procedure.id, two.procedure.question, two.gold) == ("2", "Why?", None)
 
 
 def test_no_entities_are_a_grid_where_something_has_signed_it(tmp_path):

@@ -26,7 +26,7 @@ def test_the_whole_corpus_has_prompts_and_test_entities(propara):
         "dev": 43,
         "test": 54,
     }
-    assert all(e.procedure.prompt and e.procedure.entities for s in splits.values() for e in s)
+    assert all(e.procedure.question and e.procedure.entities for s in splits.values() for e in s)
     assert all(example.gold is None for example in splits["test"])
 
 
@@ -47,7 +47,7 @@ def write_release(folder, annotations: str, partition: str = "Partition,Paragrap
 def test_a_small_release(tmp_path):
     write_release(tmp_path, BLOCK)
     (example,) = corpus.read_released(tmp_path).splits["train"]
-    assert example.procedure.prompt == "How does ice form?"
+    assert example.procedure.question == "How does ice form?"
     assert example.gold["ice"].locations == ("-", "lake")
 
 

@@ -30,7 +30,7 @@ def test_a_procedure_as_the_guide_writes_it(tmp_path):
     procedure, gold = written.example.procedure, written.example.gold
     assert (written.field, written.topic, written.line) == ("household", "appliances", 1)
     assert procedure.id == "household/how-does-a-steam-iron-work"
-    assert procedure.prompt == "How does a steam iron work?"
+    assert procedure.question == "How does a steam iron work?"
     assert procedure.convention == "koala"
     assert [step.text for step in procedure.steps][2] == "It turns into steam."
     assert gold["water"].locations == ("?", "tank", "plate", "-")

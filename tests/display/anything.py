@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Cell, Grid, Row
-from koala.states import Action
+from koala.grid.explanation import Evidence, Explanation, Reason
+from koala.grid.states import Action
 
 RAIN = Grid(
     "37",
@@ -31,7 +31,7 @@ REASONS = st.builds(
     Reason,
     actions=st.fixed_dictionaries(dict.fromkeys(Action, SHARES)),
     exists=SHARES,
-    places=st.dictionaries(st.text(max_size=12), SHARES, max_size=5),
+    locations=st.dictionaries(st.text(max_size=12), SHARES, max_size=5),
     mentions=st.lists(st.tuples(*[st.integers(0, 60)] * 2).map(sorted).map(tuple), max_size=3),
     evidence=st.lists(
         st.builds(Evidence, *[st.text(max_size=12)] * 4, SHARES), max_size=5
@@ -57,8 +57,8 @@ def explanations(draw):
 def explain(grid: Grid, evidence: tuple[Evidence, ...] = ()) -> Explanation:
     """Give every cell of a grid the same reason."""
     actions = {Action.NONE: 0.2, Action.CREATE: 0.1, Action.MOVE: 0.6, Action.DESTROY: 0.1}
-    places = {"air": 0.5, "sea": 0.3, "ground": 0.2}
-    reason = Reason(actions, 0.9, places, ((0, 5),), evidence)
+    locations = {"air": 0.5, "sea": 0.3, "ground": 0.2}
+    reason = Reason(actions, 0.9, locations, ((0, 5),), evidence)
     return Explanation(grid, tuple((reason,) * len(grid.steps) for _ in grid.rows))
 
 

@@ -1,9 +1,9 @@
 import pytest
 
 from koala.display.changes import find_changes, find_runner_up
-from koala.explanation import Explanation, Reason
 from koala.grid import Cell, Grid, Row
-from koala.states import Action
+from koala.grid.explanation import Explanation, Reason
+from koala.grid.states import Action
 
 from .anything import RAIN, TRIPLES, explain
 
@@ -12,9 +12,9 @@ FORM = Cell(Action.CREATE, "-", "air")
 END = Cell(Action.DESTROY, "air", "-")
 
 
-def because(none: float, create: float, move: float, destroy: float, **places: float) -> Reason:
+def because(none: float, create: float, move: float, destroy: float, **locations: float) -> Reason:
     actions = dict(zip(Action, (none, create, move, destroy), strict=True))
-    return Reason(actions, 1 - destroy, places, ())
+    return Reason(actions, 1 - destroy, locations, ())
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def because(none: float, create: float, move: float, destroy: float, **places: f
         (RISE, because(0.1, 0, 0.9, 0, air=0.6, sky=0.4), "to sky", 0.36),
         # Back to where it was is no move; the place that was chosen is no other.
         (RISE, because(0.1, 0, 0.9, 0, air=0.5, sea=0.5), "stays where it is", 0.1),
-        (RISE, because(0.1, 0, 0.9, 0, **{"?": 0.5}), "to an unknown place", 0.45),
+        (RISE, because(0.1, 0, 0.9, 0, **{"?": 0.5}), "to an unknown location", 0.45),
         (FORM, because(0.3, 0.7, 0, 0), "not yet", 0.3),
         (FORM, because(0.1, 0.9, 0, 0, air=0.5, sky=0.4), "at sky", 0.36),
         (END, because(0.1, 0, 0.3, 0.6, sky=1), "moved", 0.3),

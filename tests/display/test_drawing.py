@@ -8,7 +8,7 @@ from koala.display.drawing import Layout, build_layout, render_svg
 from koala.display.graph import Graph, build_graph
 from koala.display.marks import Kind
 from koala.grid import Cell, Grid, Row
-from koala.states import Action
+from koala.grid.states import Action
 
 from .. import strategies
 from .anything import HOSTILE, RAIN, grids
@@ -42,8 +42,8 @@ def test_any_graph_has_a_tidy_layout(grid):
 
 
 def test_a_hundred_steps_are_placed():
-    places = ["-", *(f"place {step % 7}" for step in range(99)), "-"]
-    rows = tuple(Row.from_locations(f"entity {number}", places) for number in range(20))
+    locations = ["-", *(f"place {step % 7}" for step in range(99)), "-"]
+    rows = tuple(Row.from_locations(f"entity {number}", locations) for number in range(20))
     graph = build_graph(Grid("long", tuple(f"Sentence {i}." for i in range(100)), rows))
     layout = build_layout(graph)
     check(graph, layout)

@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
+from koala.bundled.examples import read_example
 from koala.display import render
 from koala.display.graph import build_graph, render_dot, render_mermaid
 from koala.display.marks import clean, shorten
-from koala.examples import read_example
 from koala.grid import Cell, Grid, Row
-from koala.states import Action
+from koala.grid.states import Action
 
 from .. import strategies
 from .anything import HOSTILE, RAIN, grids
@@ -126,9 +126,9 @@ def read_dot_label(label: str) -> str:
     return html.unescape(text)
 
 
-def label_of(row: Row, place: str) -> str:
+def label_of(row: Row, location: str) -> str:
     words = {"?": "place unknown", "-": "does not exist"}
-    return f"{shorten(row.aliases[0])}\n{words.get(place, shorten(place))}"
+    return f"{shorten(row.aliases[0])}\n{words.get(location, shorten(location))}"
 
 
 def changes_of(grid: Grid) -> Counter[tuple[str, str, str]]:
@@ -212,9 +212,9 @@ def test_odd_names(write, read, odd):
     row = Row(odd, (Cell(Action.CREATE, "-", odd), Cell(Action.MOVE, odd, f"to {odd}")))
     grid = Grid(odd, (odd, odd), (row,))
     found = read(write([grid]))
-    name, place = shorten(row.aliases[0]), shorten(odd)
+    name, location = shorten(row.aliases[0]), shorten(odd)
     assert [label for label in found.nodes.values() if label != "Step 1"] == [
-        f"{name}\n{place}",
+        f"{name}\n{location}",
         f"{name}\n{shorten(f'to {odd}')}",
     ]
     assert found.groups == [clean(odd)]
@@ -231,8 +231,8 @@ def test_nothing_to_draw(write, read):
 
 @READERS
 def test_a_hundred_steps(write, read):
-    places = ["-", *(f"place {step % 7}" for step in range(99)), "-"]
-    rows = tuple(Row.from_locations(f"entity {number}", places) for number in range(20))
+    locations = ["-", *(f"place {step % 7}" for step in range(99)), "-"]
+    rows = tuple(Row.from_locations(f"entity {number}", locations) for number in range(20))
     grid = Grid("long", tuple(f"Sentence {step}." for step in range(100)), rows)
     found = read(write([grid]))
     assert found.changes == changes_of(grid)
@@ -242,9 +242,9 @@ def test_a_hundred_steps(write, read):
 def test_a_row_that_contradicts_itself_starts_anew():
     moves = Cell(Action.MOVE, "pen", "paper"), Cell(Action.MOVE, "desk", "bin")
     graph = build_graph(Grid("1", ("One.", "Two."), (Row("ink", moves),)))
-    assert [stay.place for stay in graph.stays] == ["pen", "paper", "desk", "bin"]
-    places = {stay.id: stay.place for stay in graph.stays}
-    assert [(places[e.source], places[e.target]) for e in graph.edges] == [
+    assert [stay.location for stay in graph.stays] == ["pen", "paper", "desk", "bin"]
+    locations = {stay.id: stay.location for stay in graph.stays}
+    assert [(locations[e.source], locations[e.target]) for e in graph.edges] == [
         ("pen", "paper"),
         ("desk", "bin"),
     ]

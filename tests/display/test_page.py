@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from koala.display import Shown, render, render_page
 from koala.display.marks import clean
-from koala.explanation import Evidence, Explanation
 from koala.grid import Cell, Grid, Row
-from koala.states import Action
+from koala.grid.explanation import Evidence, Explanation
+from koala.grid.states import Action
 
 from .anything import HOSTILE, RAIN, TRIPLES, explain, explanations, grids
 
@@ -187,8 +187,8 @@ def test_counts(n_steps):
 
 
 def test_long_words_make_a_grid_too_wide_for_paper():
-    for place, wide in (("sea", 0), ("deep blue sea", 0), ("underground-river", 1)):
-        grid = Grid("1", ("Step.",) * 10, (Row.from_locations("water", [place] * 11),))
+    for location, wide in (("sea", 0), ("deep blue sea", 0), ("underground-river", 1)):
+        grid = Grid("1", ("Step.",) * 10, (Row.from_locations("water", [location] * 11),))
         assert len(parse(grid).find("div", "wide")) == wide
 
 

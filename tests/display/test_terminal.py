@@ -12,7 +12,7 @@ from koala.display.marks import clean
 from koala.display.terminal import build_layout
 from koala.errors import KoalaError
 from koala.grid import Cell, Grid, Row
-from koala.states import Action
+from koala.grid.states import Action
 
 from .anything import RAIN, TRIPLES, explain, explanations, grids
 
@@ -20,8 +20,8 @@ from .anything import RAIN, TRIPLES, explain, explanations, grids
 def long_grid(n_steps: int, n_rows: int = 4) -> Grid:
     rows = []
     for number in range(n_rows):
-        places = ["-", *(f"place {(step * 7 + number) % 23}" for step in range(n_steps))]
-        rows.append(Row.from_locations(f"entity {number}", places))
+        locations = ["-", *(f"place {(step * 7 + number) % 23}" for step in range(n_steps))]
+        rows.append(Row.from_locations(f"entity {number}", locations))
     return Grid("long", tuple(f"Sentence number {i}." for i in range(1, n_steps + 1)), tuple(rows))
 
 
@@ -31,7 +31,7 @@ def tables_of(text: str) -> list[list[str]]:
     return [block for block in blocks if block[0].startswith("entity")]
 
 
-def places(text: str) -> str:
+def locations(text: str) -> str:
     """Give the text without white space, so that a wrapped name is found again."""
     return re.sub(r"\s", "", text)
 
@@ -102,13 +102,17 @@ def test_narrower_columns_are_taken_where_they_save_a_block():
 
 
 def test_a_long_place_wraps_beside_its_symbol():
-    place = "vent and hot water through baseboard"
-    lines = render(Grid("1", ("Step.",), (Row.from_locations("heat", ["-", place]),))).split("\n")
+    location = "vent and hot water through baseboard"
+    lines = render(Grid("1", ("Step.",), (Row.from_locations("heat", ["-", location]),))).split(
+        "\n"
+    )
     start = next(i for i, line in enumerate(lines) if line.startswith("heat"))
     column = lines[start].index("+")
     assert {line[:column].strip() for line in lines[start + 1 : start + 3]} == {""}
     assert all(line[column : column + 2] == "  " for line in lines[start + 1 : start + 3])
-    assert places(place) in places("".join(line[column + 2 :] for line in lines[start : start + 3]))
+    assert locations(location) in locations(
+        "".join(line[column + 2 :] for line in lines[start : start + 3])
+    )
 
 
 def test_a_very_long_place_is_shortened():
@@ -259,4 +263,4 @@ def test_any_grid_renders_safely_within_the_width(grid, width):
     assert max(cell_len(line) for line in text.split("\n")) <= max(width, 24)
     assert text == render(grid, width=width)
     for sentence in grid.steps:
-        assert places(clean(sentence)) in places(text)
+        assert locations(clean(sentence)) in locations(text)

@@ -2,7 +2,7 @@ import pytest
 
 from koala.errors import KoalaError
 from koala.evaluation.changes import score_changes
-from koala.evaluation.places import is_alike
+from koala.evaluation.locations import is_alike
 from koala.grid import Grid, Row
 
 

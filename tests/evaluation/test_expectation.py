@@ -22,8 +22,8 @@ def draw_grid(rng):
     """Draw places of three entities, two of one name, in four steps."""
     rows = []
     for name in ("water", "ice; snow", "water"):
-        places = [rng.choice(["-", "?", "the lake", "lakes", "cloud"]) for _ in range(5)]
-        rows.append(Row.from_locations(name, places))
+        locations = [rng.choice(["-", "?", "the lake", "lakes", "cloud"]) for _ in range(5)]
+        rows.append(Row.from_locations(name, locations))
     return Grid("1", ("",) * 4, tuple(rows))
 
 

@@ -22,7 +22,7 @@ from koala.knowledge import blocks, conceptnet, lines, sorting
 from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import Store
 from koala.knowledge.triple import RELATIONS, Triple
-from koala.text import stem_content
+from koala.text.nlp import stem_content
 
 
 def assertion(relation, start, end, weight=1.0, **facts):

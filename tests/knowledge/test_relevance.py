@@ -3,9 +3,9 @@ import numpy as np
 from koala.corpora.propara import read_released
 from koala.document import Procedure, annotate
 from koala.grid import Grid, Row
+from koala.grid.states import Action
 from koala.knowledge.relevance import VerbSets, count_verbs, label_triples
 from koala.knowledge.triple import Triple
-from koala.states import Action
 
 VERBS = VerbSets(
     {
@@ -36,18 +36,18 @@ def test_labels_of_a_worked_example():
         [False, False, False, False, False],  # nothing happens
         [False, False, False, True, False],  # destroyed
     ]
-    assert relevance.places.tolist() == [
+    assert relevance.locations.tolist() == [
         [False, False, False, False, True],  # at the deep sea: both words are needed
         [False, True, False, False, False],
         [False, False, False, False, False],
         [False, False, False, False, False],  # what is destroyed has no new place
     ]
-    assert (relevance.any == (relevance.states | relevance.places)).all()
+    assert (relevance.any == (relevance.states | relevance.locations)).all()
 
 
 def test_an_unknown_place_is_in_no_triple():
     row = Row.from_locations("cloud", ["a", "?"])
-    assert not label_triples(row, [triple("cloud", "?")], VERBS).places.any()
+    assert not label_triples(row, [triple("cloud", "?")], VERBS).locations.any()
 
 
 def test_no_triples_give_empty_labels():

@@ -55,11 +55,11 @@ def store(tmp_path_factory):
 
 
 def retrieve(
-    store, folder, *, encoder=None, n_triples=10, text=TEXT, entities=("bones",), prompt=""
+    store, folder, *, encoder=None, n_triples=10, text=TEXT, entities=("bones",), question=""
 ):
     encoder = encoder or FakeEncoder()
     procedure = Procedure.from_text(text, entities)
-    procedure = Procedure("1", procedure.steps, procedure.entities, prompt)
+    procedure = Procedure("1", procedure.steps, procedure.entities, question)
     vectors = NeighbourVectors(encoder, folder)
     retriever = Retriever(store, encoder, vectors=vectors, n_triples=n_triples)
     return retriever.retrieve(annotate([procedure]))[0]
@@ -103,9 +103,9 @@ def test_only_the_sides_that_the_relation_allows(store, tmp_path):
 
 def test_the_prompt_counts_as_text(store, tmp_path):
     (without,) = retrieve(store, tmp_path, n_triples=5)
-    (with_prompt,) = retrieve(store, tmp_path, n_triples=5, prompt="What is in a museum?")
+    (with_question,) = retrieve(store, tmp_path, n_triples=5, question="What is in a museum?")
     assert ("bone", "AtLocation", "museum") not in sentences(without)
-    assert ("bone", "AtLocation", "museum") in sentences(with_prompt)
+    assert ("bone", "AtLocation", "museum") in sentences(with_question)
 
 
 def test_no_more_than_asked_for(store, tmp_path):

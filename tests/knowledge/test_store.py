@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from koala.cache import BoundedCache
 from koala.errors import FileError
-from koala.kept import Kept
 from koala.knowledge import blocks
 from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import PACK, Store, build_key
 from koala.knowledge.triple import EITHER_SIDE, Triple
-from koala.text import stem_content
+from koala.text.nlp import stem_content
 
 ROWS = """\
 bone\tIsA\tpart of animal\t2.0
@@ -395,7 +395,7 @@ def test_a_lookup_needs_neither_spacy_nor_nltk():
 
 
 def test_what_is_known_of_entities_does_not_pile_up(small, monkeypatch):
-    monkeypatch.setattr(small, "_known", Kept(2))
+    monkeypatch.setattr(small, "_known", BoundedCache(2))
     expected = _look(small)
     for number in range(5):
         small.about([(f"thing {number}",)])

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from koala.cli.pretrain import app
-from koala.encoders import pieces as shipped
+from koala.encoders import windows as shipped
 from koala.errors import KoalaError
 
 torch = pytest.importorskip("torch")
@@ -76,8 +76,8 @@ def test_triples_come_from_one_place(encoder, tmp_path):
 def test_settings_may_say_everything(encoder, tmp_path):
     out = tmp_path / "out"
     corpus = write(tmp_path, "wiki.jsonl", '{"query": "1", "text": "Rain falls on the sea."}\n')
-    places = f'paragraphs = "{corpus}"\noutput = "{out}"\n'
-    config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder) + places)
+    locations = f'paragraphs = "{corpus}"\noutput = "{out}"\n'
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder) + locations)
     done = call("text", config)
     assert done.exit_code == 0
     assert (out / "model.safetensors").is_file()

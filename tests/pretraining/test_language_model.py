@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from koala.encoders import pieces as shipped  # noqa: E402
-from koala.encoders.word_pieces import WordPieces  # noqa: E402
+from koala.encoders import windows as shipped  # noqa: E402
+from koala.encoders.tokenizer import SubwordTokenizer  # noqa: E402
 from koala.errors import KoalaError  # noqa: E402
 from koala.knowledge.triple import Triple  # noqa: E402
 from koala.pretraining import language_model  # noqa: E402
@@ -23,7 +23,7 @@ from koala.pretraining.head import HEAD, load_language_model  # noqa: E402
 from koala.pretraining.language_model import StageData, find_checkpoint, pretrain  # noqa: E402
 from koala.pretraining.masking import IGNORED, Replacement, WordMasking  # noqa: E402
 from koala.pretraining.perplexity import mask_in_parts, measure_perplexity  # noqa: E402
-from koala.pretraining.settings import (  # noqa: E402
+from koala.settings.pretraining import (  # noqa: E402
     HeadSettings,
     MaskingSettings,
     PretrainingSettings,
@@ -73,9 +73,9 @@ def encoder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(encoder) -> StageData:
-    pieces = WordPieces(encoder)
-    examples = build_text_examples(TEXTS, pieces)
-    return StageData(examples, {"dev": mask_in_parts(examples, pieces.mask)})
+    subwords = SubwordTokenizer(encoder)
+    examples = build_text_examples(TEXTS, subwords)
+    return StageData(examples, {"dev": mask_in_parts(examples, subwords.mask)})
 
 
 @pytest.fixture(scope="module")
@@ -205,11 +205,13 @@ def test_the_loss_is_that_of_transformers_own_head(encoder):
     theirs.bert.load_state_dict(ours.encoder.state_dict())
     theirs.cls.predictions.transform.dense.load_state_dict(ours.head.dense.state_dict())
     theirs.cls.predictions.transform.LayerNorm.load_state_dict(ours.head.norm.state_dict())
-    pieces = WordPieces(encoder)
-    batch = collate(mask_in_parts(build_text_examples(TEXTS, pieces), pieces.mask), pieces.pad)
+    subwords = SubwordTokenizer(encoder)
+    batch = collate(
+        mask_in_parts(build_text_examples(TEXTS, subwords), subwords.mask), subwords.pad
+    )
     with torch.no_grad():
         expected = theirs(
-            input_ids=batch["pieces"], attention_mask=batch["mask"].long(), labels=batch["labels"]
+            input_ids=batch["subwords"], attention_mask=batch["mask"].long(), labels=batch["labels"]
         ).loss
         assert ours(**batch).mean().item() == pytest.approx(expected.item(), rel=1e-5)
 
@@ -235,16 +237,16 @@ def test_perplexity_falls_when_a_few_sentences_are_learned_by_heart(settings, da
 
 
 def test_every_noun_and_verb_is_guessed_once(encoder):
-    pieces = WordPieces(encoder)
-    (example,) = build_text_examples([TEXTS[4]], pieces)
-    parts = mask_in_parts([example], pieces.mask)
+    subwords = SubwordTokenizer(encoder)
+    (example,) = build_text_examples([TEXTS[4]], subwords)
+    parts = mask_in_parts([example], subwords.mask)
     guessed = sorted(i for m in parts for i, label in enumerate(m.labels) if label != IGNORED)
     assert guessed == sorted(i for target in example.targets for i in target)
 
 
 def test_perplexity_does_not_depend_on_batches(encoder, data):
     model, _ = load_language_model(encoder)
-    pad = WordPieces(encoder).pad
+    pad = SubwordTokenizer(encoder).pad
     model.train()
     one, all_ = (measure_perplexity(model, data.probes["dev"], pad=pad, batch=n) for n in (1, 99))
     assert one == pytest.approx(all_, rel=1e-5)
@@ -315,7 +317,7 @@ def test_a_folder_with_a_run_is_not_run_over(settings, data, finished):
 
 def test_triples_take_the_same_path(settings, encoder, tmp_path):
     triples = [Triple("rain", "CreatedBy", "rain clouds"), Triple("leaf", "PartOf", "plant")]
-    examples = build_triple_examples(triples, WordPieces(encoder))
+    examples = build_triple_examples(triples, SubwordTokenizer(encoder))
     masking = MaskingSettings(mask_share=1.0, random_share=0.0)
     stage = replace(settings, stage="triples", epochs=1, masking=masking)
     outcome = pretrain(stage, StageData(examples, {}), tmp_path / "run")
@@ -324,8 +326,8 @@ def test_triples_take_the_same_path(settings, encoder, tmp_path):
 
 
 def test_the_order_groups_lengths_and_has_every_example_once(encoder):
-    pieces = WordPieces(encoder)
-    examples = build_text_examples(TEXTS, pieces) * 5
+    subwords = SubwordTokenizer(encoder)
+    examples = build_text_examples(TEXTS, subwords) * 5
     dataset = MaskedDataset(examples, WordMasking(Replacement(1, (2,))), seed=3)
     sampler = LengthSampler(dataset, batch=4)
     orders = []
@@ -334,6 +336,6 @@ def test_the_order_groups_lengths_and_has_every_example_once(encoder):
         assert orders[-1] == list(sampler)
         assert sorted(orders[-1]) == list(range(len(examples)))
     assert orders[0] != orders[1]
-    lengths = [len(examples[i].pieces) for i in orders[0]]
+    lengths = [len(examples[i].subwords) for i in orders[0]]
     spread = [max(lengths[i : i + 4]) - min(lengths[i : i + 4]) for i in range(0, 28, 4)]
     assert sum(spread) / len(spread) < max(lengths) - min(lengths)

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from koala.encoders import pieces as shipped
-from koala.encoders.word_pieces import WordPieces
+from koala.encoders import windows as shipped
+from koala.encoders.tokenizer import SubwordTokenizer
 from koala.errors import KoalaError
 from koala.knowledge.triple import Triple
 from koala.pretraining.examples import (
@@ -30,28 +30,28 @@ TEXT = "Roots absorb water from the soil. The water quickly flows to a green pho
 
 
 @pytest.fixture(scope="module")
-def pieces(tmp_path_factory) -> WordPieces:
+def subwords(tmp_path_factory) -> SubwordTokenizer:
     folder: Path = tmp_path_factory.mktemp("tokenizer")
     shipped.load_tokenizer().save(str(folder / "tokenizer.json"))
-    return WordPieces(folder)
+    return SubwordTokenizer(folder)
 
 
-def name(pieces: WordPieces, numbers) -> list[str]:
-    return [pieces._tokenizer.id_to_token(number) for number in numbers]
+def name(subwords: SubwordTokenizer, numbers) -> list[str]:
+    return [subwords._tokenizer.id_to_token(number) for number in numbers]
 
 
-def test_only_nouns_and_verbs_may_be_masked(pieces):
-    (example,) = build_text_examples([TEXT], pieces)
-    words = ["".join(name(pieces, [example.pieces[i] for i in t])) for t in example.targets]
+def test_only_nouns_and_verbs_may_be_masked(subwords):
+    (example,) = build_text_examples([TEXT], subwords)
+    words = ["".join(name(subwords, [example.subwords[i] for i in t])) for t in example.targets]
     expected = ["roots", "absorb", "water", "soil", "water", "flows"]
     assert words[:-1] == expected
     assert words[-1].replace("##", "") == "photoautotroph"
     assert len(example.targets[-1]) > 1
 
 
-def test_a_word_is_masked_whole_and_nothing_else_is(pieces):
-    (example,) = build_text_examples([TEXT], pieces)
-    replacement = Replacement(pieces.mask, pieces.ordinary, mask_share=1.0, random_share=0.0)
+def test_a_word_is_masked_whole_and_nothing_else_is(subwords):
+    (example,) = build_text_examples([TEXT], subwords)
+    replacement = Replacement(subwords.mask, subwords.ordinary, mask_share=1.0, random_share=0.0)
     masking = WordMasking(replacement, probability=0.3)
     allowed = {i for target in example.targets for i in target}
     for index in range(200):
@@ -60,9 +60,9 @@ def test_a_word_is_masked_whole_and_nothing_else_is(pieces):
         assert hidden <= allowed
         for target in example.targets:
             assert set(target) <= hidden or not set(target) & hidden
-        for i, piece in enumerate(masked.pieces):
-            assert piece == (pieces.mask if i in hidden else example.pieces[i])
-            assert masked.labels[i] == (example.pieces[i] if i in hidden else IGNORED)
+        for i, subword in enumerate(masked.subwords):
+            assert subword == (subwords.mask if i in hidden else example.subwords[i])
+            assert masked.labels[i] == (example.subwords[i] if i in hidden else IGNORED)
 
 
 def test_three_of_ten_words_are_masked_and_replaced_in_berts_shares():
@@ -71,10 +71,10 @@ def test_three_of_ten_words_are_masked_and_replaced_in_berts_shares():
     masked = WordMasking(Replacement(9, (7, 8))).mask(example, build_rng(1, 0, 0))
     hidden = [i for i, label in enumerate(masked.labels) if label != IGNORED]
     assert len(hidden) / n == pytest.approx(0.3, abs=0.015)
-    became = [masked.pieces[i] for i in hidden]
+    became = [masked.subwords[i] for i in hidden]
     assert became.count(9) / len(hidden) == pytest.approx(0.8, abs=0.02)
     assert sum(p in (7, 8) for p in became) / len(hidden) == pytest.approx(0.1, abs=0.02)
-    kept = sum(masked.pieces[i] == example.pieces[i] for i in hidden)
+    kept = sum(masked.subwords[i] == example.subwords[i] for i in hidden)
     assert kept / len(hidden) == pytest.approx(0.1, abs=0.02)
 
 
@@ -87,22 +87,23 @@ def test_a_mask_is_that_of_its_seed_epoch_and_example():
     assert len(set(masks)) == len(keys)
 
 
-def test_random_pieces_are_ordinary_ones(pieces):
-    special = {pieces.first, pieces.last, pieces.pad, pieces.mask}
-    assert not special & set(pieces.ordinary)
+def test_random_pieces_are_ordinary_ones(subwords):
+    special = {subwords.first, subwords.last, subwords.pad, subwords.mask}
+    assert not special & set(subwords.ordinary)
     assert not any(
-        piece.startswith("[") and len(piece) > 1 for piece in name(pieces, pieces.ordinary)
+        subword.startswith("[") and len(subword) > 1
+        for subword in name(subwords, subwords.ordinary)
     )
 
 
-def test_the_four_instances_of_the_papers_figure(pieces):
+def test_the_four_instances_of_the_papers_figure(subwords):
     triple = Triple("rain", "CreatedBy", "rain clouds")
-    row = " ".join(name(pieces, build_triple(triple, pieces).pieces))
+    row = " ".join(name(subwords, build_triple(triple, subwords).subwords))
     assert row == "[CLS] rain [SEP] is created by [SEP] rain clouds [SEP]"
-    masking = TripleMasking(Replacement(pieces.mask, pieces.ordinary, 1.0, 0.0))
+    masking = TripleMasking(Replacement(subwords.mask, subwords.ordinary, 1.0, 0.0))
     rng = np.random.default_rng(0)
-    seen = [masking.mask(example, rng) for example in build_triple_examples([triple], pieces)]
-    assert [" ".join(name(pieces, masked.pieces)) for masked in seen] == [
+    seen = [masking.mask(example, rng) for example in build_triple_examples([triple], subwords)]
+    assert [" ".join(name(subwords, masked.subwords)) for masked in seen] == [
         "[CLS] [MASK] [SEP] is created by [SEP] rain clouds [SEP]",
         "[CLS] rain [SEP] [MASK] [MASK] [MASK] [SEP] rain clouds [SEP]",
         "[CLS] rain [SEP] is created by [SEP] [MASK] clouds [SEP]",
@@ -110,16 +111,16 @@ def test_the_four_instances_of_the_papers_figure(pieces):
     ]
 
 
-def test_a_long_text_is_cut_between_words_and_loses_none(pieces):
-    (whole,) = build_text_examples([TEXT], pieces)
-    windows = build_text_examples([TEXT], pieces, longest=10)
-    assert all(len(window.pieces) <= 10 for window in windows)
-    assert sum((w.pieces[1:-1] for w in windows), ()) == whole.pieces[1:-1]
+def test_a_long_text_is_cut_between_words_and_loses_none(subwords):
+    (whole,) = build_text_examples([TEXT], subwords)
+    windows = build_text_examples([TEXT], subwords, longest=10)
+    assert all(len(window.subwords) <= 10 for window in windows)
+    assert sum((w.subwords[1:-1] for w in windows), ()) == whole.subwords[1:-1]
     assert sum(len(w.targets) for w in windows) == len(whole.targets)
 
 
-def test_a_text_without_nouns_and_verbs_is_left_out(pieces):
-    assert build_text_examples(["And so on, and so on."], pieces) == []
+def test_a_text_without_nouns_and_verbs_is_left_out(subwords):
+    assert build_text_examples(["And so on, and so on."], subwords) == []
 
 
 def test_paragraphs_come_once(tmp_path):

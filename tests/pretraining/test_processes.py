@@ -22,8 +22,8 @@ from koala.pretraining.masking import (  # noqa: E402
     Replacement,
     TripleMasking,
 )
-from koala.pretraining.settings import HeadSettings, PretrainingSettings  # noqa: E402
-from koala.processes import Processes  # noqa: E402
+from koala.settings.pretraining import HeadSettings, PretrainingSettings  # noqa: E402
+from koala.training.distributed import Processes  # noqa: E402
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
@@ -52,7 +52,7 @@ def test_shares_make_up_the_batches_of_one_process(dataset, n):
 def test_nothing_is_to_be_guessed_of_nothing(dataset):
     masked = dataset[NOTHING]
     assert set(masked.labels) == {IGNORED}
-    assert masked.pieces == dataset.examples[0].pieces
+    assert masked.subwords == dataset.examples[0].subwords
 
 
 def test_a_batch_that_cannot_be_shared_out_is_refused(monkeypatch, tmp_path):

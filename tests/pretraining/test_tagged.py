@@ -1,4 +1,4 @@
-from koala.encoders.word_pieces import WordPieces
+from koala.encoders.tokenizer import SubwordTokenizer
 from koala.pretraining import tagged
 from koala.pretraining.examples import build_text_examples
 from koala.pretraining.tagged import FILE, find_text_examples
@@ -7,25 +7,25 @@ TEXTS = ["Roots absorb water.", "The photosynthesizing leaf makes sugar.", "It r
 
 
 def test_examples_come_back_as_they_were(tmp_path, monkeypatch):
-    pieces = WordPieces(None)
-    fresh = build_text_examples(TEXTS, pieces, longest=64)
-    assert find_text_examples(tmp_path / "run", TEXTS, pieces, longest=64) == fresh
+    subwords = SubwordTokenizer(None)
+    fresh = build_text_examples(TEXTS, subwords, longest=64)
+    assert find_text_examples(tmp_path / "run", TEXTS, subwords, longest=64) == fresh
     assert (tmp_path / "run" / FILE).is_file()
 
     def fail(*_, **__):
         raise AssertionError("tagged again")
 
     monkeypatch.setattr(tagged, "build_text_examples", fail)
-    assert find_text_examples(tmp_path / "run", TEXTS, pieces, longest=64) == fresh
+    assert find_text_examples(tmp_path / "run", TEXTS, subwords, longest=64) == fresh
 
 
 def test_other_texts_are_tagged_anew(tmp_path):
-    pieces = WordPieces(None)
-    find_text_examples(tmp_path, TEXTS, pieces, longest=64)
+    subwords = SubwordTokenizer(None)
+    find_text_examples(tmp_path, TEXTS, subwords, longest=64)
     other = [*TEXTS, "Ice melts."]
-    assert find_text_examples(tmp_path, other, pieces, longest=64) == build_text_examples(
-        other, pieces, longest=64
+    assert find_text_examples(tmp_path, other, subwords, longest=64) == build_text_examples(
+        other, subwords, longest=64
     )
-    assert find_text_examples(tmp_path, other, pieces, longest=9) == build_text_examples(
-        other, pieces, longest=9
+    assert find_text_examples(tmp_path, other, subwords, longest=9) == build_text_examples(
+        other, subwords, longest=9
     )

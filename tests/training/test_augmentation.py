@@ -1,6 +1,6 @@
 from koala.document import Entity, Procedure, Step
-from koala.items import build_items, group_items
-from koala.training.augmentation import hide_prompts
+from koala.inputs.examples import build_items, group_items
+from koala.training.augmentation import hide_questions
 
 
 def test_some_prompts_are_hidden_by_chance():
@@ -15,12 +15,12 @@ def test_some_prompts_are_hidden_by_chance():
         for n in range(100)
     ]
     items = build_items(procedures, [((), ())] * len(procedures))
-    hidden = hide_prompts(items, 0.5, seed=1)
+    hidden = hide_questions(items, 0.5, seed=1)
     assert [(i.procedure.id, i.entity) for i in hidden] == [
         (i.procedure.id, i.entity) for i in items
     ]
     # The entities of a procedure still share one text.
     assert len(group_items(hidden)) == len(procedures)
-    assert 30 < sum(not group[0].procedure.prompt for group in group_items(hidden)) < 70
-    assert hide_prompts(items, 0.5, seed=1) == hidden != hide_prompts(items, 0.5, seed=2)
-    assert hide_prompts(items, 0.0, seed=1) == items
+    assert 30 < sum(not group[0].procedure.question for group in group_items(hidden)) < 70
+    assert hide_questions(items, 0.5, seed=1) == hidden != hide_questions(items, 0.5, seed=2)
+    assert hide_questions(items, 0.0, seed=1) == items

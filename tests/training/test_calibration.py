@@ -4,7 +4,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from koala.grid import Grid, Row  # noqa: E402
-from koala.prediction import Reader, score_items  # noqa: E402
+from koala.inference.scoring import NetworkScorer, score_all  # noqa: E402
 from koala.training.calibration import find_temperatures, measure_calibration  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import Training, build_batcher  # noqa: E402
@@ -12,8 +12,8 @@ from koala.training.loop import Training, build_batcher  # noqa: E402
 from .. import tiny  # noqa: E402
 
 
-def grid_of(confidences, places):
-    return Grid("1", ("a",) * len(confidences), (Row.from_locations("x", places, confidences),))
+def grid_of(confidences, locations):
+    return Grid("1", ("a",) * len(confidences), (Row.from_locations("x", locations, confidences),))
 
 
 def test_the_calibration_error_is_the_gap_between_confidence_and_truth():
@@ -35,10 +35,10 @@ def test_a_network_that_is_too_sure_is_cooled(tmp_path):
     batcher = build_batcher(settings)
 
     def shout(batch):
-        return training.model.predict(batch).cool(0.05, 0.05)
+        return training.model.predict(batch).with_temperatures(0.05, 0.05)
 
-    found = find_temperatures(list(score_items(Reader(shout, batcher), data.dev)))
-    calm = find_temperatures(list(score_items(training.scorer, data.dev)))
+    found = find_temperatures(score_all(NetworkScorer(shout, batcher), data.dev))
+    calm = find_temperatures(score_all(training.scorer, data.dev))
     assert found[1] > calm[1]
 
 
@@ -47,6 +47,6 @@ def test_cooling_keeps_the_best(tmp_path):
     data = build_training_data(tiny.build_corpus(), settings)
     training = Training(settings, data, tmp_path / "run")
     output = training.model.predict(build_batcher(settings).build(data.dev))
-    cooled = output.cool(3.0, 2.0)
-    assert (cooled.places.argmax(-1) == output.places.argmax(-1)).all()
-    np.testing.assert_allclose(cooled.tags * 3, output.tags, rtol=1e-5)
+    calibrated = output.with_temperatures(3.0, 2.0)
+    assert (calibrated.locations.argmax(-1) == output.locations.argmax(-1)).all()
+    np.testing.assert_allclose(calibrated.tags * 3, output.tags, rtol=1e-5)

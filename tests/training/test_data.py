@@ -6,8 +6,8 @@ from koala.corpora import Corpus, Example, read_corpus
 from koala.document import CONVENTIONS, Entity, Procedure, Step
 from koala.errors import KoalaError
 from koala.grid import Grid, Row
-from koala.items import Item
-from koala.training.augmentation import hide_prompts
+from koala.inputs.examples import Item
+from koala.training.augmentation import hide_questions
 from koala.training.data import build_training_data
 
 from .. import tiny
@@ -56,7 +56,7 @@ def test_titles_of_the_corpus_are_not_read():
     steps = (Step("Water boils."),)
     texts = [Procedure("a", steps, (Entity("water"),), "Why?", convention=c) for c in CONVENTIONS]
     items = [Item(procedure, 0) for procedure in texts]
-    shown = [item.procedure.prompt for item in hide_prompts(items, 0.0, seed=0)]
+    shown = [item.procedure.question for item in hide_questions(items, 0.0, seed=0)]
     assert dict(zip(CONVENTIONS, shown, strict=True)) == {
         "koala": "",
         "propara": "Why?",

@@ -9,10 +9,10 @@ from safetensors.torch import load_file  # noqa: E402
 from koala.document import Procedure, Span, Step, annotate, build_entity  # noqa: E402
 from koala.errors import FileError  # noqa: E402
 from koala.grid import Grid, Row  # noqa: E402
-from koala.model.koala import build_model  # noqa: E402
-from koala.prediction import predict_grids  # noqa: E402
+from koala.grid.states import ABSENT, UNKNOWN, Action  # noqa: E402
+from koala.inference.predict import predict_grids  # noqa: E402
+from koala.network.torch.koala import build_model  # noqa: E402
 from koala.settings import Settings  # noqa: E402
-from koala.states import ABSENT, UNKNOWN, Action  # noqa: E402
 from koala.training.checkpoint import (  # noqa: E402
     BEST,
     LAST,
@@ -62,7 +62,7 @@ def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"averaging": 0.9, "schedule": "linear", "layer_decay": 0.8}],
+    [{}, {"ema_decay": 0.9, "schedule": "linear", "layer_decay": 0.8}],
 )
 def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path, changes):
     settings = replace(
@@ -96,7 +96,7 @@ def test_training_begins_with_what_fits_of_another_run(base, data, tmp_path):
     left = load_file(tmp_path / "first" / BEST)
     changed = replace(
         with_training(base, start=str(tmp_path / "first"), seed=7),
-        decoder=replace(base.decoder, places="scorer"),
+        decoder=replace(base.decoder, locations="scorer"),
     )
     begun = Training(changed, data, tmp_path / "second").model.state_dict()
     same = {
@@ -113,9 +113,9 @@ def test_training_begins_with_what_fits_of_another_run(base, data, tmp_path):
 def test_a_start_that_does_not_fit_is_refused(base, data, tmp_path):
     with pytest.raises(FileError, match="no such checkpoint"):
         Training(with_training(base, start=str(tmp_path / "none")), data, tmp_path / "run")
-    uses = replace(base, decoder=replace(base.decoder, tags="uses", decoding="together"))
-    save_checkpoint(tmp_path / BEST, build_model(uses), uses, Progress())
-    with pytest.raises(FileError, match=r"decoder\.tags is 'uses' there"):
+    participation = replace(base, decoder=replace(base.decoder, tags="participation"))
+    save_checkpoint(tmp_path / BEST, build_model(participation), participation, Progress())
+    with pytest.raises(FileError, match=r"decoder\.tags is 'participation' there"):
         Training(with_training(base, start=str(tmp_path)), data, tmp_path / "run")
 
 
@@ -151,8 +151,8 @@ def test_what_is_no_checkpoint_is_refused(tmp_path):
 def test_gold_places_are_candidates_for_training_only(data):
     names = {id(i.procedure): {c.name for c in i.procedure.candidates} for i in data.train}
     for item in data.train:
-        places = set(item.gold.locations) - {"-", "?"}
-        assert places <= names[id(item.procedure)]
+        locations = set(item.gold.locations) - {"-", "?"}
+        assert locations <= names[id(item.procedure)]
     dev = {i.procedure.id: {c.name for c in i.procedure.candidates} for i in data.dev}
     assert "rain" in dev["rain"] or "water" in dev["rain"]
 
@@ -160,10 +160,10 @@ def test_gold_places_are_candidates_for_training_only(data):
 def test_gold_places_that_the_text_names_have_their_mentions():
     steps = (Step("The lava rises beneath the surface."), Step("It cools."))
     (procedure,) = annotate([Procedure("lava", steps, (build_entity("lava"),))])
-    places = ("beneath the surface", "somewhere else")
-    row = Row.from_locations("lava", ["?", *places])
+    locations = ("beneath the surface", "somewhere else")
+    row = Row.from_locations("lava", ["?", *locations])
     grid = Grid("lava", tuple(step.text for step in steps), (row,))
-    assert not {candidate.name for candidate in procedure.candidates} & set(places)
+    assert not {candidate.name for candidate in procedure.candidates} & set(locations)
     (found,) = add_gold_candidates([procedure], [grid])
     mentions = {candidate.name: candidate.mentions for candidate in found.candidates}
     assert mentions["beneath the surface"] == (Span(0, 3, 6),)
@@ -172,7 +172,7 @@ def test_gold_places_that_the_text_names_have_their_mentions():
 
 
 def test_the_average_is_what_is_scored_and_kept(base, data, tmp_path):
-    training = Training(with_training(base, epochs=1, averaging=0.5), data, tmp_path)
+    training = Training(with_training(base, epochs=1, ema_decay=0.5), data, tmp_path)
     training.run()
     best, last = load_file(tmp_path / BEST), load_file(tmp_path / LAST)
     name = "states.output.weight"
@@ -238,12 +238,12 @@ def test_annotators_count_as_much_as_they_are_given(base, tmp_path):
     others = []
     for example in corpus.splits["train"]:
         rows = [row.locations for row in example.gold.rows]
-        moved = [[place if place == ABSENT else UNKNOWN for place in row] for row in rows]
+        moved = [[location if location == ABSENT else UNKNOWN for location in row] for row in rows]
         grid = replace(
             example.gold,
             rows=tuple(
-                Row.from_locations(row.name, places)
-                for row, places in zip(example.gold.rows, moved, strict=True)
+                Row.from_locations(row.name, locations)
+                for row, locations in zip(example.gold.rows, moved, strict=True)
             ),
         )
         others.append(replace(example, annotators=(grid,)))

@@ -9,17 +9,17 @@ from koala.corpora import read_corpus  # noqa: E402
 from koala.corpora.formats import read_any_grids  # noqa: E402
 from koala.errors import KoalaError  # noqa: E402
 from koala.evaluation import score_recipes  # noqa: E402
+from koala.registry import load  # noqa: E402
 from koala.settings import TextSettings  # noqa: E402
-from koala.tracker import load  # noqa: E402
-from koala.training.ablation import (  # noqa: E402
+from koala.training.export.release import release  # noqa: E402
+from koala.training.report import VITERBI  # noqa: E402
+from koala.training.run import DataSource, train  # noqa: E402
+from koala.training.sweep import (  # noqa: E402
     Ablation,
     AblationRow,
     RowResult,
     render_table,
 )
-from koala.training.release import release  # noqa: E402
-from koala.training.report import RECIPES  # noqa: E402
-from koala.training.run import DataSource, train  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -49,8 +49,8 @@ def corpus(tmp_path_factory):
     lines = []
     for name, (sentences, rows) in {"pancakes": PANCAKES, "salad": SALAD}.items():
         value = {"para_id": None, "name": name, "sentences": sentences, "participants": list(rows)}
-        value["locations"] = [places for places, _ in rows.values()]
-        value["exist"] = [list(uses) for _, uses in rows.values()]
+        value["locations"] = [locations for locations, _ in rows.values()]
+        value["exist"] = [list(participation) for _, participation in rows.values()]
         lines.append(json.dumps(value) + "\n")
     for split in ("train", "dev"):
         (folder / f"{split}.jsonl").write_text("".join(lines))
@@ -66,17 +66,16 @@ def run(corpus, tmp_path_factory):
     settings = replace(
         base,
         corpus="recipes",
-        text=TextSettings(mentions="parts", places="nouns", known_places="? bowl fridge"),
+        text=TextSettings(mentions="parts", locations="nouns", known_locations="? bowl fridge"),
         encoder=replace(base.encoder, entity="listed"),
         decoder=replace(
             base.decoder,
-            tags="uses",
+            tags="participation",
             reads="steps",
             step_width=16,
-            places="scorer",
+            locations="scorer",
             crf_start="counts",
             has_legal_crf=True,
-            decoding="together",
         ),
     )
     source = DataSource(read_corpus(corpus))
@@ -88,7 +87,7 @@ def test_two_recipes_are_learned_by_heart(run, corpus):
     assert report.document["overall"]["f1"] == 1.0
     assert report.sentence == {}
     # A place that the text does not name, and an ingredient that is never used, are among them.
-    found = read_any_grids(folder / RECIPES)
+    found = read_any_grids(folder / f"{VITERBI}.jsonl")
     gold = read_any_grids(corpus / "dev.jsonl")
     assert score_recipes(found, gold).signature == report.signature
     assert found["salad"]["oil"].locations[-1] == "fridge"

@@ -15,16 +15,17 @@ from koala.encoders.weights import CHECKPOINTS, WEIGHTS  # noqa: E402
 from koala.errors import FileError, KoalaError  # noqa: E402
 from koala.evaluation import score  # noqa: E402
 from koala.settings import read_settings  # noqa: E402
-from koala.training.ablation import (  # noqa: E402
+from koala.training.loop import LOG, Training, read_log  # noqa: E402
+from koala.training.report import CURVE, REPORT, VITERBI, read_report  # noqa: E402
+from koala.training.run import ORIGIN, DataSource, train  # noqa: E402
+from koala.training.sweep import (  # noqa: E402
     find_corpus_name,
     read_ablation,
+    read_row,
     render_table,
     run_ablation,
     write_ablation,
 )
-from koala.training.loop import LOG, Training, read_log  # noqa: E402
-from koala.training.report import CURVE, PREDICTIONS, REPORT, read_report  # noqa: E402
-from koala.training.run import ORIGIN, DataSource, train  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -53,7 +54,7 @@ def test_a_run_leaves_scores_predictions_and_a_picture(report, source, folder):
     run = folder / "run"
     assert read_report(run) == report
     gold = {example.procedure.id: example.gold for example in source.corpus.splits["dev"]}
-    again = score(read_grids(run / PREDICTIONS), gold)
+    again = score(read_grids(run / f"{VITERBI}.tsv"), gold)
     assert report.document["overall"] == again.to_dict()["overall"]
     assert (run / CURVE).read_text().startswith("<?xml")
     assert 0 < report.peak_memory_mb < 6000
@@ -160,9 +161,7 @@ def test_weights_of_an_unfinished_stage_are_refused(settings, source, tmp_path):
 
 def write_table(folder: Path, settings) -> Path:
     (folder / "base.toml").write_text(settings.to_toml())
-    (folder / "other.toml").write_text(
-        'extends = "base.toml"\nreproduces = "x"\n[knowledge]\nis_used = false\n'
-    )
+    (folder / "other.toml").write_text('extends = "base.toml"\nreproduces = "x"\n')
     table = folder / "table.toml"
     table.write_text(
         """reproduces = "A table"
@@ -174,6 +173,8 @@ paper_f1 = 70.4
 [[row]]
 name = "− ConceptNet"
 settings = "other.toml"
+[row.knowledge]
+is_used = false
 """
     )
     return table
@@ -197,7 +198,7 @@ def test_an_ablation_runs_every_row_and_seed_once(ablated, source):
     assert (runs / f"{ablation.path.stem}.md").read_text() == table
     f1 = [100 * r.document["overall"]["f1"] for r in results[0].reports]
     assert f"{sum(f1) / 2:.1f} ±" in table
-    last = [read_log(runs / f"base-seed{seed}" / LOG)[-1].f1 for seed in (0, 1)]
+    last = [read_log(runs / f"koala-seed{seed}" / LOG)[-1].f1 for seed in (0, 1)]
     assert f"| {50 * sum(last):.1f} ±" in table
     assert "| 70.4 |" in table
     for name in ("actions", "questions-f1", "questions-precision", "questions-recall"):
@@ -219,9 +220,9 @@ def test_a_finished_row_of_other_settings_is_refused(settings, source, ablated, 
 
 def test_an_unfinished_row_goes_on(ablated, source):
     ablation, first, runs = ablated
-    (runs / "base-seed0" / REPORT).unlink()
+    (runs / "koala-seed0" / REPORT).unlink()
     again = run_ablation(ablation, source, runs)
-    assert (runs / "base-seed0" / REPORT).is_file()
+    assert (runs / "koala-seed0" / REPORT).is_file()
     assert again[0].reports[0].document == first[0].reports[0].document
 
 
@@ -242,7 +243,7 @@ def test_the_rows_of_a_table_are_of_one_corpus(settings, tmp_path):
         ("seeds = ['a']\n[[row]]\nname = 'a'", "seeds is"),
         ("seeds = [0]\n[[row]]\nnme = 'a'", "nme is unknown"),
         ("seeds = [0]\n[[row]]\nname = 'a'", "settings"),
-        ("seeds = [", "not TOML"),
+        ("seeds = [", "Not TOML"),
     ],
 )
 def test_a_bad_table_is_refused(text, message, tmp_path):
@@ -254,15 +255,17 @@ def test_a_bad_table_is_refused(text, message, tmp_path):
 CONFIGS = sorted(Path(__file__).parents[2].joinpath("configs").rglob("*.toml"))
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_settings_file_can_be_read_and_says_what_it_is_for(path):
-    if path.stem.startswith("pretrain"):
-        from koala.pretraining.settings import read_pretraining_settings
+    if path.parent.name == "pretraining":
+        from koala.settings.pretraining import read_pretraining_settings
 
         assert read_pretraining_settings(path).reproduces
     elif "[[row]]" in path.read_text():
-        for row in read_ablation(path).rows:
-            assert read_settings(path.parent / row.settings).reproduces
+        table = read_ablation(path)
+        assert table.reproduces
+        for row in table.rows:
+            assert read_row(table, row)
     else:
         assert read_settings(path).reproduces
 
@@ -279,18 +282,18 @@ def test_grids_of_another_tracker_are_learned_from_too(settings, source, tmp_pat
     assert len(data.extra) == 4 * len(data.train)
     assert source.get(settings).extra == ()
     training = Training(changed, data, tmp_path / "run")
-    drawn = training._draw_extra(1)
-    assert 0 < len(drawn) <= len(data.train) / 2
-    assert drawn == training._draw_extra(1)
+    sampled = training._draw_extra(1)
+    assert 0 < len(sampled) <= len(data.train) / 2
+    assert sampled == training._draw_extra(1)
     assert training.run().epoch == 1
 
 
 def test_the_epoch_may_be_chosen_by_the_expected_score(settings, source, tmp_path):
-    training = replace(settings.training, selection="expected", epochs=3, patience=3)
+    training = replace(settings.training, selection="mbr", epochs=3, patience=3)
     report = train(replace(settings, training=training), source, tmp_path / "run")
     lines = read_log(tmp_path / "run" / "log.jsonl")
-    figures = [line.expected_f1 for line in lines]
+    figures = [line.mbr_f1 for line in lines]
     assert len(figures) == 3
     assert report.epoch == 1 + figures.index(max(figures))
-    assert report.expected["f1"] == pytest.approx(max(figures))
+    assert report.mbr["f1"] == pytest.approx(max(figures))
     assert all(temperature > 0 for temperature in report.temperatures)

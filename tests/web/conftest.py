@@ -8,7 +8,7 @@ import sys
 import pytest
 from fastapi.testclient import TestClient
 
-from koala.trackers import Trackers
+from koala.registry import Trackers
 from koala.web.app import build_app
 from koala.web.limits import Limits
 

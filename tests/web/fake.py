@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 from koala.document import build_entity
 from koala.errors import FileError, KoalaError
-from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid, Row
-from koala.states import Action
+from koala.grid.explanation import Evidence, Explanation, Reason
+from koala.grid.states import Action
 from koala.tracker import Tracker
 
 SECRET = "/srv/secret/store"
@@ -21,22 +21,22 @@ class FakeTracker:
         self.card = SimpleNamespace(name=name, signature=self.signature)
         self.found = tuple(found)
         self.calls = []
-        self.prompts = []
+        self.questions = []
         self.gate = Event()
         self.gate.set()
         self.begun = Semaphore(0)
 
-    def track(self, text, entities=None, *, find=False, id="text", prompt=""):
-        return self.explain(text, entities, find=find, id=id, prompt=prompt).grid
+    def track(self, text, entities=None, *, find=False, id="text", question=""):
+        return self.explain(text, entities, find=find, id=id, question=question).grid
 
     find_warnings = Tracker.find_warnings
 
     def find_unnamed(self, _text, entities):
         return [name for name in entities if name == "unicorn"]
 
-    def explain(self, text, entities=None, *, find=False, id="text", prompt=""):
+    def explain(self, text, entities=None, *, find=False, id="text", question=""):
         self.calls.append((text, entities, find, id))
-        self.prompts.append(prompt)
+        self.questions.append(question)
         self.begun.release()
         assert self.gate.wait(30)
         steps = tuple(text.splitlines() if isinstance(text, str) else text)
@@ -59,8 +59,8 @@ class FakeTracker:
 
 
 def build_row(name, steps):
-    places = [step.removesuffix(".").rpartition(" ")[2] or "?" for step in steps]
-    return Row.from_locations(name, ["-", *places], [0.75] * len(steps))
+    locations = [step.removesuffix(".").rpartition(" ")[2] or "?" for step in steps]
+    return Row.from_locations(name, ["-", *locations], [0.75] * len(steps))
 
 
 def build_reason(row, steps, index):
@@ -71,7 +71,7 @@ def build_reason(row, steps, index):
     return Reason(
         actions={row.steps[index].action: 0.75, **shares},
         exists=0.97,
-        places={row.steps[index].after: 0.8, "?": 0.2},
+        locations={row.steps[index].after: 0.8, "?": 0.2},
         mentions=mentions,
         evidence=(
             Evidence(row.name, "AtLocation", "sea", f"{row.name} can be found in sea", 0.7),

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 import koala
-from koala.examples import list_examples, read_example
-from koala.text import load_tagger
-from koala.trackers import Trackers
+from koala.bundled.examples import list_examples, read_example
+from koala.registry import Trackers
+from koala.text.nlp import load_tagger
 from koala.web.app import build_app
 from koala.web.headers import POLICY
 from koala.web.limits import Limits
@@ -52,14 +52,14 @@ def test_an_object_gives_a_grid(client, tracker):
 
 
 def test_a_prompt_is_read_and_has_a_limit(client, tracker):
-    answer = ask(client, {"text": TEXT, "entities": ["water"], "prompt": "How does it rain?"})
+    answer = ask(client, {"text": TEXT, "entities": ["water"], "question": "How does it rain?"})
     assert answer.status_code == 200
-    assert tracker.prompts[-1] == "How does it rain?"
+    assert tracker.questions[-1] == "How does it rain?"
     # As of a record of `koala batch`, it does not come back.
-    assert "prompt" not in answer.json()
+    assert "question" not in answer.json()
     refused = ask(client, {"text": TEXT, "entities": ["water"], "prompt": "why " * 100_000})
     assert refused.status_code in (413, 422)
-    assert error_of(refused).field == "prompt"
+    assert error_of(refused).field == "question"
 
 
 def test_a_list_gives_a_list_in_order(client):

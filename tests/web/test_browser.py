@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from koala.trackers import Trackers
+from koala.registry import Trackers
 from koala.web.app import build_app
 from koala.web.server import Server, open_socket, url_of
 
@@ -155,13 +155,13 @@ def test_a_cell_says_why(url, open_page):
     assert "moved from sea to air" in reason.inner_text()
     # Behind a character that JavaScript counts as two.
     assert reason.locator("mark").all_inner_texts() == ["water"]
-    actions, places, triples = (
+    actions, locations, triples = (
         column.locator("li").all_text_contents()
         for column in reason.locator(".bars-line > div").all()
     )
     assert actions[0] == "moved (chosen)75%"
     assert actions[1:] == ["nothing happens15%", "created7%", "destroyed3%"]
-    assert places == ["air (chosen)80%", "an unknown place20%"]
+    assert locations == ["air (chosen)80%", "an unknown place20%"]
     assert triples == ["water can be found in sea70%", "water is a thing30%"]
     assert page.locator("#steps .current").inner_text() == TEXT.split("\n")[1]
 
@@ -266,13 +266,13 @@ def test_every_export(url, open_page):
 
 def test_hostile_text_is_shown_as_text(url, open_page, tmp_path):
     page = open_page(url)
-    name, place = f"name {SCRIPT}{IMAGE}", f"{IMAGE}{SCRIPT.replace(' ', '')}"
-    lines = f"It goes to {place}\n{SCRIPT} {IMAGE} then to {place}"
+    name, location = f"name {SCRIPT}{IMAGE}", f"{IMAGE}{SCRIPT.replace(' ', '')}"
+    lines = f"It goes to {location}\n{SCRIPT} {IMAGE} then to {location}"
     paste(page, lines, name)
     cell(page, 0, 1).click()
     page.get_by_role("region", name=f"{name}, step 2").wait_for()
     assert texts(page, "tbody th") == [name]
-    assert page.locator("td .place").first.inner_text() == place
+    assert page.locator("td .place").first.inner_text() == location
     assert page.locator("#steps li").nth(1).inner_text() == lines.split("\n")[1]
     assert page.locator("script").count() == 1
     assert page.locator("img").count() == 1

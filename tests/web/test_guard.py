@@ -6,7 +6,7 @@ import json
 import pytest
 
 from koala.errors import KoalaError
-from koala.trackers import Trackers
+from koala.registry import Trackers
 from koala.web.app import build_app
 from koala.web.limits import Limits
 

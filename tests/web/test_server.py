@@ -39,7 +39,7 @@ def test_the_bundled_model_tracks_and_explains(served):
     for entity in explained["entities"]:
         for step in entity["steps"]:
             assert sum(step["reason"]["actions"].values()) == pytest.approx(1, abs=1e-3)
-            assert all(0 <= p <= 1 for p in step["reason"]["places"].values())
+            assert all(0 <= p <= 1 for p in step["reason"]["locations"].values())
     first = explained["entities"][0]["steps"][0]["reason"]
     assert [TEXT[start:end] for start, end in first["mentions"]] == ["water"]
 

@@ -10,12 +10,13 @@ import koala
 from koala.cli import (
     ablate,
     batch,
+    calibrate,
     data,
+    discovery,
     encoders,
     evaluate,
     knowledge,
     models,
-    participants,
     predict,
     pretrain,
     serve,
@@ -38,8 +39,11 @@ app.command("track", epilog=track.EXAMPLE)(track.track_cli)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict_cli)
 app.command("train", epilog=train.EXAMPLE)(train.train_cli)
-app.command("train-participants", epilog=participants.EXAMPLE)(participants.train_participants_cli)
+app.command("train-discovery", epilog=discovery.EXAMPLE)(discovery.train_discovery_cli)
+# The name of earlier versions.
+app.command("train-participants", hidden=True)(discovery.train_discovery_cli)
 app.command("ablate", epilog=ablate.EXAMPLE)(ablate.ablate_cli)
+app.command("calibrate", epilog=calibrate.EXAMPLE)(calibrate.calibrate_cli)
 app.command("export", epilog=models.EXPORT_EXAMPLE)(models.export_cli)
 app.command("models", epilog=models.MODELS_EXAMPLE)(models.models_cli)
 app.command("batch", epilog=batch.EXAMPLE)(batch.batch_cli)

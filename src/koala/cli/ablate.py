@@ -11,7 +11,9 @@ from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
 from koala.errors import KoalaError
 
-EXAMPLE = "Example: koala ablate configs/ablation-minilm.toml --data propara/ -o runs/ablation"
+EXAMPLE = (
+    "Example: koala ablate configs/paper/propara/table4-minilm.toml --data propara/ -o runs/table4"
+)
 
 
 def ablate_cli(
@@ -50,20 +52,20 @@ def ablate_cli(
             "give as many --folds, or a lower --fold."
         )
     with needs_training():
-        from koala.training.ablation import (
+        from koala.training.cross_validation import (
+            Folds,
+            list_folds,
+            render_folds,
+            run_folds,
+            write_folds,
+        )
+        from koala.training.sweep import (
             find_corpus_name,
             list_results,
             read_ablation,
             render_table,
             run_ablation,
             write_ablation,
-        )
-        from koala.training.validation import (
-            Folds,
-            list_folds,
-            render_folds,
-            run_folds,
-            write_folds,
         )
 
         ablation = read_ablation(config)

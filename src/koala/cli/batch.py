@@ -51,9 +51,9 @@ def batch_cli(
     any moment, the same command with --resume goes on where it was. Both
     engines write the same bytes, and one can go on with a run of the other.
     """
-    from koala.scale.ids import count_repeated
-    from koala.scale.local import Plan, run_local
-    from koala.scale.remote import run_ray
+    from koala.bulk.ids import count_repeated
+    from koala.bulk.local import Plan, run_local
+    from koala.bulk.ray_chunks import run_ray
 
     check_address(engine, address)
     check_files(inputs, output)

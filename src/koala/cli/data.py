@@ -212,9 +212,9 @@ def candidates_cli(
             {
                 "corpus": corpus.name,
                 "split": split,
-                "place_recall": coverage.place_recall,
+                "place_recall": coverage.location_recall,
                 "cell_recall": coverage.cell_recall,
-                "places": coverage.places,
+                "places": coverage.locations,
                 "cells": coverage.cells,
                 "candidates_per_procedure": coverage.candidates_per_procedure,
                 "missed": [list(pair) for pair in coverage.missed],
@@ -225,7 +225,7 @@ def candidates_cli(
     for name in ("counted", "gold", "found", "recall"):
         table.add_column(name, justify="right" if name != "counted" else "left")
     for label, gold, found, recall in (
-        ("places", coverage.places, coverage.places_found, coverage.place_recall),
+        ("places", coverage.locations, coverage.locations_found, coverage.location_recall),
         ("cells", coverage.cells, coverage.cells_found, coverage.cell_recall),
     ):
         table.add_row(label, f"{gold:,}", f"{found:,}", f"{recall:.1%}")

@@ -39,7 +39,7 @@ def retrieve_cli(
     store: Annotated[
         Path | None, typer.Option(help="A store made with `build`; default: the bundled one.")
     ] = None,
-    prompt: Annotated[str, typer.Option(help="The question that the text answers.")] = "",
+    question: Annotated[str, typer.Option(help="The question that the text answers.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print the most relevant triples for an entity in a text, best first."""
@@ -57,7 +57,7 @@ def retrieve_cli(
     names = [each.name for each in procedure.entities]
     if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise KoalaError(f"--entity {twice[0]!r} came more than once. Name each entity once.")
-    (annotated,) = annotate([replace(procedure, prompt=prompt)])
+    (annotated,) = annotate([replace(procedure, question=question)])
     warn_unnamed([each.name for each in annotated.entities if not each.mentions])
     retriever = Retriever(Store.open(store), open_encoder(), n_triples=k)
     with show_progress("Encoding triples") as progress:

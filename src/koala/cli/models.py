@@ -20,8 +20,8 @@ def models_cli(
     """List the bundled networks: name, size (with a shared encoder), scores, signature."""
     from rich.table import Table
 
-    from koala.runtime.files import EXPECTED, measure_size, read_card
-    from koala.runtime.models import list_models
+    from koala.network.card import MBR, measure_size, read_card
+    from koala.registry import list_models
 
     folders = list_models()
     cards = {name: read_card(folder) for name, folder in folders.items()}
@@ -41,13 +41,13 @@ def models_cli(
         )
         return
     table = Table(title="Bundled models")
-    for column in ("name", "MB", "measured on", "dev P", "dev R", "dev F1", "dev F1, expected"):
+    for column in ("name", "MB", "measured on", "dev P", "dev R", "dev F1", "dev F1, MBR"):
         is_number = column == "MB" or column.startswith("dev")
         table.add_column(column, justify="right" if is_number else "left")
     for name, card in cards.items():
         scores = [f"{card.scores[each]:.3f}" for each in ("precision", "recall", "f1")]
-        expected = card.scores.get(EXPECTED)
-        scores.append(f"{expected['f1']:.3f}" if expected else "")
+        mbr = card.scores.get(MBR)
+        scores.append(f"{mbr['f1']:.3f}" if mbr else "")
         table.add_row(name, f"{sizes[name]:.1f}", card.read_settings().corpus, *scores)
     show(table, *(card.signature for card in cards.values()))
 
@@ -75,6 +75,13 @@ def export_cli(
             "beside it; made where it is missing."
         ),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Location reranker and consistency weights, as `koala calibrate` writes them.",
+        ),
+    ] = None,
     data: Data = None,
     written: Annotated[
         Path | None,
@@ -89,8 +96,9 @@ def export_cli(
         raise KoalaError("--without-public and --encoder: the encoder is read from one place.")
     with needs_training():
         from koala.corpora import read_corpus
+        from koala.inference.calibration import read_calibration
         from koala.training.checkpoint import read_settings_of
-        from koala.training.release import release
+        from koala.training.export.release import release
 
         first = checkpoints[0]
         settings, _ = read_settings_of(first / "best.safetensors" if first.is_dir() else first)
@@ -103,6 +111,7 @@ def export_cli(
                 leaves_out_public=without_public,
                 encoder=encoder,
                 written=read_corpus(written) if written else None,
+                calibration=read_calibration(calibration) if calibration else None,
             )
     tell(f"Wrote {output}.")
     write_json({"signature": card.signature, "scores": card.scores})

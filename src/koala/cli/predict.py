@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.decoding import DecodingOption
 from koala.cli.output import write
 from koala.cli.progress import show_progress
-from koala.cli.trackers import DecodingName, decode_as, open_trackers
 from koala.cli.training import tell
 from koala.errors import FileError, KoalaError
 from koala.files import check_outputs
-from koala.runtime.models import RECIPES
+from koala.registry import DEFAULT, RECIPES, load
 
 if TYPE_CHECKING:
     from koala.document import Procedure
@@ -63,26 +63,22 @@ def predict_cli(
             "Default: small; of recipes: recipes."
         ),
     ] = None,
-    prompts: Annotated[
+    questions: Annotated[
         Path | None,
-        typer.Option(help="Paragraphs.csv: prompts help to find triples; some models read them."),
-    ] = None,
-    decoding: Annotated[
-        DecodingName | None,
         typer.Option(
-            help="own: what the model was made for, as `koala track`; expected: the grids with "
-            "the best expected score; legal: the most probable lives; joint: those with their "
-            "places; places: lives that say only whether an entity is there, and the best place of "
-            "each step. Default: expected for a template or recipes, else own."
+            "--prompts", help="Paragraphs.csv: prompts help to find triples; some models read them."
         ),
     ] = None,
-    draws: Annotated[
+    decoding: DecodingOption = None,
+    samples: Annotated[
         int | None,
         typer.Option(
+            "--samples",
+            "--draws",
             min=1,
             metavar="N",
-            help="With --input: in place of the best grid, N grids drawn as probable as they are, "
-            "for another network to learn from.",
+            help="With --input: in place of the best grid, N grids sampled from the posterior, for "
+            "another network to learn from.",
         ),
     ] = None,
     probabilities: Annotated[
@@ -92,38 +88,39 @@ def predict_cli(
     """Predict what happens to every entity of a leaderboard template, or of JSON lines."""
     if input is None and (sentences is None or template is None):
         raise KoalaError("Give --sentences and --template, or --input.")
-    if input is not None and (sentences or template or prompts):
+    if input is not None and (sentences or template or questions):
         raise KoalaError("--input has its own texts; leave out --sentences, --template, --prompts.")
     is_recipes = corpus == CorpusName.RECIPES
     if is_recipes and input is None:
         raise KoalaError("Recipes come with --input: JSON lines in the corpus's own format.")
     if find and (input is None or is_recipes):
         raise KoalaError("--find goes with --input of koala's own formats.")
-    if draws is not None and (input is None or is_recipes or decoding or probabilities):
+    if samples is not None and (input is None or is_recipes or decoding or probabilities):
         raise KoalaError(
-            "--draws goes with --input of koala's own JSON lines; leave out --decoding and "
+            "--samples goes with --input of koala's own JSON lines; leave out --decoding and "
             "--probabilities."
         )
     if str(output) == str(probabilities) == "-":
         raise KoalaError("-o and --probabilities cannot both go to stdout; give one a file.")
-    check_outputs([output, probabilities], [sentences, template, prompts, input])
+    check_outputs([output, probabilities], [sentences, template, questions, input])
     if input is not None:
         procedures = read_recipes(input) if is_recipes else read_input(input, corpus, find=find)
     elif sentences and template:
-        procedures = read_procedures(sentences, template, prompts)
-    tracker = open_trackers(model or ([RECIPES] if is_recipes else []))
-    if draws is not None:
+        procedures = read_procedures(sentences, template, questions)
+    tracker = load(model or [RECIPES if is_recipes else DEFAULT])
+    if samples is not None:
         n_bare = sum(not procedure.entities for procedure in procedures)
-        tell(f"{n_bare:,} procedures have no entities, and so nothing to draw.")
-        with show_progress("Drawing") as progress:
-            grids = tracker.draw_all(procedures, draws, progress=progress)
+        tell(f"{n_bare:,} procedures have no entities, and so nothing to sample.")
+        with show_progress("Sampling") as progress:
+            grids = tracker.sample_all(procedures, samples, progress=progress)
         write("".join(grid.to_json() + "\n" for grid in grids), output)
         return
     is_scored = template is not None or is_recipes
-    if decoding is None and is_scored and tracker.settings.has_expected:
-        decoding = DecodingName.EXPECTED
-    tracker = decode_as(tracker, decoding)
-    tell(f"Decoding: {tracker.settings.decoder.decoding}.")
+    if decoding is None and is_scored and "mbr" in tracker.task.decodings:
+        decoding = "mbr"
+    if decoding is not None:
+        tracker = tracker.with_decoding(decoding)
+    tell(f"Decoding: {tracker.decoding}.")
     with show_progress("Retrieving triples") as triples, show_progress("Tracking") as progress:
         grids = tracker.track_all(procedures, knowledge_progress=triples, progress=progress)
     if probabilities is not None:
@@ -155,13 +152,13 @@ def read_input(path: Path, corpus: CorpusName, *, find: bool = False) -> "list[P
     The titles of koala's own corpus are left out: who brings a text seldom asks its question.
     """
     from koala.corpora import jsonl, written
-    from koala.tracker import find_missing
+    from koala.discovery.add import find_missing
 
     is_written = corpus == CorpusName.WRITTEN
     examples = written.read_examples(path) if is_written else jsonl.read_examples(path)
     procedures = [example.procedure for example in examples]
     if is_written:
-        procedures = [replace(procedure, prompt="") for procedure in procedures]
+        procedures = [replace(procedure, question="") for procedure in procedures]
     if find:
         procedures = [replace(procedure, entities=()) for procedure in procedures]
     n_bare = sum(not procedure.entities for procedure in procedures)
@@ -169,20 +166,20 @@ def read_input(path: Path, corpus: CorpusName, *, find: bool = False) -> "list[P
     return find_missing(procedures)
 
 
-def read_procedures(sentences: Path, template: Path, prompts: Path | None) -> "list[Procedure]":
+def read_procedures(sentences: Path, template: Path, questions: Path | None) -> "list[Procedure]":
     """Read the procedures of a template with its entities."""
     from koala.corpora.leaderboard import read_grids, read_sentences
-    from koala.corpora.propara import read_prompts
+    from koala.corpora.propara import read_questions
     from koala.document import Entity, Procedure, Step
 
     texts = read_sentences(sentences)
-    known = read_prompts(prompts) if prompts else None
+    known = read_questions(questions) if questions else None
     procedures = []
     for grid in read_grids(template, texts).values():
         if known is not None and grid.id not in known:
-            raise FileError(str(prompts), f"no prompt for paragraph {grid.id}.")
+            raise FileError(str(questions), f"no prompt for paragraph {grid.id}.")
         steps = tuple(Step(text) for text in grid.steps)
         entities = tuple(Entity(name) for name in grid.names)
-        prompt = known[grid.id] if known else ""
-        procedures.append(Procedure(grid.id, steps, entities, prompt, convention="propara"))
+        question = known[grid.id] if known else ""
+        procedures.append(Procedure(grid.id, steps, entities, question, convention="propara"))
     return procedures

@@ -13,16 +13,16 @@ from koala.cli.progress import show_progress
 from koala.cli.training import main_first, needs_training, tell
 
 if TYPE_CHECKING:
-    from koala.encoders.word_pieces import WordPieces
+    from koala.encoders.tokenizer import SubwordTokenizer
     from koala.knowledge.triple import Triple
     from koala.pretraining.masking import Example
-    from koala.pretraining.settings import PretrainingSettings
+    from koala.settings.pretraining import PretrainingSettings
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Fine-tune an encoder as a language model, before the tracker is trained.",
     rich_markup_mode="rich",
-    epilog="Example: koala pretrain text configs/pretrain-text-minilm.toml --corpus wiki.jsonl "
+    epilog="Example: koala pretrain text configs/pretraining/text-minilm.toml --corpus wiki.jsonl "
     "-o runs/text",
 )
 
@@ -48,7 +48,7 @@ _Minutes = Annotated[
 
 @app.command(
     "text",
-    epilog="Example: koala pretrain text configs/pretrain-text-minilm.toml --corpus wiki.jsonl "
+    epilog="Example: koala pretrain text configs/pretraining/text-minilm.toml --corpus wiki.jsonl "
     "--dev propara/ -o runs/text-minilm",
 )
 def text_cli(
@@ -73,20 +73,20 @@ def text_cli(
     settings = _read_settings(config, "text", seed, max_minutes)
     output = _choose(output, settings.output, config, "output", "-o")
     corpus = _choose(corpus, settings.paragraphs, config, "paragraphs", "--corpus")
-    pieces = _load_pieces(settings)
+    subwords = _load_subwords(settings)
     texts = read_paragraphs(corpus)
     # The main process leaves them in the folder for the others.
     with main_first(), show_progress("Tagging paragraphs") as progress:
         examples = find_text_examples(
-            output, texts, pieces, longest=settings.longest, progress=progress
+            output, texts, subwords, longest=settings.longest, progress=progress
         )
-    tell(f"{len(texts):,} paragraphs, {sum(len(e.pieces) for e in examples):,} pieces.")
-    _run(settings, pieces, examples, _build_dev_probe(dev, pieces, settings), output, resume)
+    tell(f"{len(texts):,} paragraphs, {sum(len(e.subwords) for e in examples):,} pieces.")
+    _run(settings, subwords, examples, _build_dev_probe(dev, subwords, settings), output, resume)
 
 
 @app.command(
     "triples",
-    epilog="Example: koala pretrain triples configs/pretrain-triples-minilm.toml "
+    epilog="Example: koala pretrain triples configs/pretraining/triples-minilm.toml "
     "--triples triples.tsv -o runs/triples-minilm",
 )
 def triples_cli(
@@ -119,22 +119,22 @@ def triples_cli(
     output = _choose(output, settings.output, config, "output", "-o")
     if triples is None and procedures is None:
         procedures = find_corpus(None, "propara", option="--procedures")
-    pieces = _load_pieces(settings)
+    subwords = _load_subwords(settings)
     known = _find_triples(triples, procedures, store)
     learned, held = hold_out(known, settings.held_out, seed=settings.seed)
-    examples = build_triple_examples(learned, pieces)
+    examples = build_triple_examples(learned, subwords)
     tell(f"{len(learned):,} triples make {len(examples):,} instances; {len(held):,} held out.")
-    probes = _build_dev_probe(dev, pieces, settings)
+    probes = _build_dev_probe(dev, subwords, settings)
     if held:
-        probes["held-out triples"] = build_triple_examples(held, pieces)
-    _run(settings, pieces, examples, probes, output, resume)
+        probes["held-out triples"] = build_triple_examples(held, subwords)
+    _run(settings, subwords, examples, probes, output, resume)
 
 
 def _read_settings(
     config: Path, stage: str, seed: int | None, max_minutes: float | None
 ) -> "PretrainingSettings":
     from koala.errors import FileError
-    from koala.pretraining.settings import read_pretraining_settings
+    from koala.settings.pretraining import read_pretraining_settings
 
     settings = read_pretraining_settings(config)
     if settings.stage != stage:
@@ -154,15 +154,15 @@ def _choose(given: Path | None, named: str, config: Path, setting: str, option: 
     return given or Path(named)
 
 
-def _load_pieces(settings: "PretrainingSettings") -> "WordPieces":
+def _load_subwords(settings: "PretrainingSettings") -> "SubwordTokenizer":
+    from koala.encoders.tokenizer import SubwordTokenizer
     from koala.encoders.weights import find_weights
-    from koala.encoders.word_pieces import WordPieces
 
-    return WordPieces(find_weights(settings.encoder))
+    return SubwordTokenizer(find_weights(settings.encoder))
 
 
 def _build_dev_probe(
-    dev: Path | None, pieces: "WordPieces", settings: "PretrainingSettings"
+    dev: Path | None, subwords: "SubwordTokenizer", settings: "PretrainingSettings"
 ) -> Probes:
     if dev is None:
         return {}
@@ -171,7 +171,7 @@ def _build_dev_probe(
 
     procedures = [example.procedure for example in read_corpus(dev).take("dev")]
     texts = [" ".join(step.text for step in procedure.steps) for procedure in procedures]
-    examples = build_text_examples(texts, pieces, longest=settings.longest)
+    examples = build_text_examples(texts, subwords, longest=settings.longest)
     return {"nouns and verbs of dev": examples}
 
 
@@ -209,7 +209,7 @@ def _retrieve_triples(folder: Path, store: Path | None) -> "list[Triple]":
 
 def _run(
     settings: "PretrainingSettings",
-    pieces: "WordPieces",
+    subwords: "SubwordTokenizer",
     examples: "Sequence[Example]",
     probes: "Mapping[str, Sequence[Example]]",
     output: Path,
@@ -218,10 +218,10 @@ def _run(
     with needs_training():
         from koala.pretraining.language_model import StageData, pretrain
         from koala.pretraining.perplexity import mask_in_parts
-        from koala.processes import give_memory_back
+        from koala.training.distributed import give_memory_back
 
         give_memory_back()
-        masked = {name: mask_in_parts(some, pieces.mask) for name, some in probes.items()}
+        masked = {name: mask_in_parts(some, subwords.mask) for name, some in probes.items()}
         with show_progress("Training") as progress:
             outcome = pretrain(
                 settings,

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from koala.cli.trackers import open_tracker
 from koala.cli.training import tell
 from koala.errors import KoalaError
 from koala.web.limits import Limits
 
 if TYPE_CHECKING:
-    from koala.trackers import Trackers
+    from koala.registry import Trackers
 
 _DEFAULT = Limits()
 EXAMPLE = "Example: koala serve --port 8080"
@@ -50,7 +49,7 @@ def serve_cli(
             f"The server needs {error.name}, which is not installed. "
             "Install it with: pip install koala[web]"
         ) from None
-    from koala.runtime.models import AUTO
+    from koala.registry import AUTO
 
     limits = Limits(steps=steps, entities=entities, seconds=seconds, waiting=waiting)
     with open_socket(host, port) as opened:
@@ -70,9 +69,8 @@ def serve_cli(
 
 def open_trackers(model: str | None, *, has_knowledge: bool) -> "Trackers":
     """Open the tracker to serve; if none is named, the bundled ones when a text needs them."""
-    from koala.runtime.models import AUTO
-    from koala.trackers import Trackers
+    from koala.registry import AUTO, Trackers, load
 
-    if model not in (None, AUTO):
-        return Trackers.alone(open_tracker(model, has_knowledge=has_knowledge))
-    return Trackers.bundled(partial(open_tracker, has_knowledge=has_knowledge))
+    if model is not None and model != AUTO:
+        return Trackers.alone(load(model, has_knowledge=has_knowledge))
+    return Trackers.bundled(partial(load, has_knowledge=has_knowledge))

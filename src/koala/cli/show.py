@@ -55,9 +55,9 @@ def show_cli(
 
 
 def _read(file: Path | None, sentences: Path | None) -> list["Grid"]:
+    from koala.bundled.examples import read_example
     from koala.corpora.formats import read_any_grids
     from koala.corpora.leaderboard import read_sentences
-    from koala.examples import read_example
 
     if file is None:
         if sentences:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from koala.cli.decoding import DecodingOption
 from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
-from koala.cli.trackers import DecodingName, decode_as, open_trackers
 
 EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
 _TELLS_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
@@ -26,7 +26,9 @@ def track_cli(
         ),
     ] = None,
     find: Annotated[bool, typer.Option("--find", help="Find more beside each --entity.")] = False,
-    prompt: Annotated[str, typer.Option(help="The question that the text answers.")] = "",
+    question: Annotated[
+        str, typer.Option("--question", "--prompt", help="The question that the text answers.")
+    ] = "",
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Say why: confidence, runner-up, sentence, triples."),
@@ -40,14 +42,7 @@ def track_cli(
             "is recipes if the text is a recipe, else small."
         ),
     ] = None,
-    decoding: Annotated[
-        DecodingName,
-        typer.Option(
-            help="own: what the model was made for; expected: the grid with the best expected "
-            "score, a bit slower; legal: the most probable lives; joint: those with their places; "
-            "places: whether an entity is there, and the best place of each step."
-        ),
-    ] = DecodingName.OWN,
+    decoding: DecodingOption = None,
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
@@ -55,8 +50,8 @@ def track_cli(
     """Track entities through a text: one step a line, or one a sentence if it is one line."""
     from koala.errors import KoalaError
     from koala.files import check_outputs
-    from koala.runtime.models import AUTO, RECIPES, choose_model
-    from koala.text import is_english
+    from koala.registry import AUTO, RECIPES, choose_model, load
+    from koala.text.language import is_english
 
     if explain and format not in _TELLS_REASONS:
         known = ", ".join(_TELLS_REASONS)
@@ -72,10 +67,12 @@ def track_cli(
         models = [choose_model(text)]
         if models[0] == RECIPES:
             typer.echo("Read as a recipe; --model small reads it as any other text.", err=True)
-    tracker = decode_as(open_trackers(models, has_knowledge=knowledge), decoding)
+    tracker = load(models, has_knowledge=knowledge)
+    if decoding is not None:
+        tracker = tracker.with_decoding(decoding)
     warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
-    shown = track(text, entity or None, find=find, id=id, prompt=prompt)
+    shown = track(text, entity or None, find=find, id=id, question=question)
     if format == GridFormat.TABLE and output is None:
         show_grids([shown])
     else:
@@ -86,7 +83,7 @@ def track_cli(
 
 def _read(file: Path | None) -> tuple[str, str]:
     """Give a text and what to call it."""
-    from koala.examples import read_example
+    from koala.bundled.examples import read_example
     from koala.files import read_text
 
     if file is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from koala.training.report import RunReport
 
-EXAMPLE = "Example: koala train configs/koala-minilm.toml --data propara/ --seed 1"
+EXAMPLE = "Example: koala train configs/paper/propara/koala-minilm.toml --data propara/ --seed 1"
 
 
 def train_cli(
@@ -94,14 +94,14 @@ def build_table(report: "RunReport") -> "Table":
 
     table = Table(title=f"Dev, epoch {report.epoch}, seed {report.seed}")
     categories = [name for name in ("Cat-1", "Cat-2", "Cat-3") if name in report.sentence]
-    expected = [f"{report.expected['f1']:.3f}"] if report.expected else []
-    columns = ["precision", "recall", "F1", *(["F1, expected"] if expected else []), *categories]
+    mbr = [f"{report.mbr['f1']:.3f}"] if report.mbr else []
+    columns = ["precision", "recall", "F1", *(["F1, MBR"] if mbr else []), *categories]
     for name in columns:
         table.add_column(name, justify="right")
     overall = report.document["overall"]
     table.add_row(
         *(f"{overall[name]:.3f}" for name in ("precision", "recall", "f1")),
-        *expected,
+        *mbr,
         *(f"{report.sentence[name]:.2f}" for name in categories),
     )
     return table

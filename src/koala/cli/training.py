@@ -11,7 +11,7 @@ from koala.cli.corpus import read_with_labels
 from koala.cli.output import is_main
 from koala.cli.progress import show_progress
 from koala.corpora.corpus import build_fold
-from koala.errors import KoalaError
+from koala.errors import KoalaError, needs_extra
 
 if TYPE_CHECKING:
     from koala.training.run import DataSource
@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 def needs_training() -> Iterator[None]:
     """Say which extra is missing; say how to go on when the user stops a run."""
     try:
-        yield
-    except ModuleNotFoundError as error:
-        raise KoalaError(
-            f"Training needs {error.name}, which is not installed. "
-            "Install it with: pip install koala[train]"
-        ) from None
+        with needs_extra("train", "Training"):
+            yield
     except KeyboardInterrupt:
         tell("Stopped; every whole epoch is kept. The same command with --resume goes on.")
         raise typer.Exit(1) from None
@@ -55,7 +51,7 @@ def _read_fold(fold: str) -> tuple[int, int]:
 def main_first() -> Iterator[None]:
     """Let the main process go first, where there are others: they find what it has cached."""
     with needs_training():
-        from koala.processes import Processes
+        from koala.training.distributed import Processes
 
         with Processes().main_first():
             yield

@@ -67,11 +67,11 @@ def retrieve_cli(
     """
     import json
 
+    from koala.bulk.ray_retrieval import retrieve_ray
     from koala.corpora import read_corpus
     from koala.errors import KoalaError
     from koala.files import check_outputs
-    from koala.scale.retrieval import retrieve_ray
-    from koala.wikipedia import retrieve_paragraphs
+    from koala.pretraining.wikipedia import retrieve_paragraphs
 
     check_address(engine, address)
     if workers > 1 and engine is Engine.LOCAL:

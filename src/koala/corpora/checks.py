@@ -13,7 +13,7 @@ from koala.corpora.written import Written
 from koala.document import Procedure
 from koala.errors import FileError
 from koala.grid import Row
-from koala.states import ABSENT, UNKNOWN, Action
+from koala.grid.states import ABSENT, UNKNOWN, Action
 
 _WORD = re.compile(r"[^\W_]+")
 _FEWEST_STEPS, _MOST_STEPS = 2, 20
@@ -112,7 +112,7 @@ def find_defects(
 
     def blame(number: int, problem: str) -> Defect:
         path, each = read[number]
-        return Defect(path, each.line, each.example.procedure.prompt, problem)
+        return Defect(path, each.line, each.example.procedure.question, problem)
 
     defects = [
         blame(number, problem)
@@ -122,15 +122,17 @@ def find_defects(
     procedures = [each.example.procedure for _, each in read]
     titles: dict[str, int] = {}
     for number, procedure in enumerate(procedures):
-        first = titles.setdefault(_normalize(procedure.prompt), number)
+        first = titles.setdefault(_normalize(procedure.question), number)
         if first != number:
             defects.append(blame(number, f"the title stands in {read[first][0]}, too."))
     for pair in find_pairs(procedures, least=TWINS):
-        twin = procedures[pair.second].prompt
+        twin = procedures[pair.second].question
         defects.append(blame(pair.first, f"tells the same as {twin!r} ({pair.cosine:.2f})."))
     for pair in find_pairs(procedures, unseen, least=NEAR) if unseen else ():
         other = unseen[pair.second]
-        defects.append(blame(pair.first, f"near {other.id}, {other.prompt!r} ({pair.cosine:.2f})."))
+        defects.append(
+            blame(pair.first, f"near {other.id}, {other.question!r} ({pair.cosine:.2f}).")
+        )
     return defects
 
 
@@ -150,7 +152,7 @@ def find_problems(each: Written) -> Iterator[str]:
         for alias in row.aliases:
             if f" {_normalize(alias)} " not in text:
                 yield f"{row.name}: the text never names {alias!r}."
-        if all(place == ABSENT for place in row.locations):
+        if all(location == ABSENT for location in row.locations):
             yield f"{row.name}: never exists."
         yield from _find_impossible(row, rows, text)
 
@@ -158,12 +160,12 @@ def find_problems(each: Written) -> Iterator[str]:
 def _find_impossible(row: Row, rows: dict[str, Row], text: str) -> Iterator[str]:
     own = {_normalize(alias) for alias in row.aliases}
     said: set[str] = set()
-    for position, place in enumerate(row.locations):
-        if place in (ABSENT, UNKNOWN):
+    for position, location in enumerate(row.locations):
+        if location in (ABSENT, UNKNOWN):
             continue
-        name = _normalize(place)
+        name = _normalize(location)
         if f" {name} " not in text and name not in said:
-            yield f"{row.name}: the text has no {place!r}."
+            yield f"{row.name}: the text has no {location!r}."
         said.add(name)
         if name in own:
             yield f"{row.name}: inside itself in cell {position}."
@@ -173,9 +175,9 @@ def _find_impossible(row: Row, rows: dict[str, Row], text: str) -> Iterator[str]
             continue
         where = other.locations[position]
         if where == ABSENT:
-            yield f"{row.name}: at {place!r} in cell {position}, which does not exist then."
+            yield f"{row.name}: at {location!r} in cell {position}, which does not exist then."
         elif _normalize(where) in own:
-            yield f"{row.name}: at {place!r} in cell {position}, which is at {where!r}."
+            yield f"{row.name}: at {location!r} in cell {position}, which is at {where!r}."
 
 
 def measure_shares(examples: Sequence[Written]) -> Shares:
@@ -208,8 +210,8 @@ def measure_shares(examples: Sequence[Written]) -> Shares:
     )
 
 
-def _kind_of(place: str) -> str:
-    return place if place in (ABSENT, UNKNOWN) else "location"
+def _kind_of(location: str) -> str:
+    return location if location in (ABSENT, UNKNOWN) else "location"
 
 
 def _normalize(phrase: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from koala.document import Procedure
 from koala.errors import KoalaError
 from koala.grid import Grid
-from koala.text import split_words
+from koala.text.nlp import split_words
 
 SPLITS = ("train", "dev", "test")
 
@@ -78,7 +78,7 @@ def find_fold(procedure: Procedure, total: int) -> int:
     tells of fossils knows half of what the next says of them. Where there is no prompt, the id
     decides.
     """
-    topic = procedure.prompt.strip(" .?").lower() or procedure.id
+    topic = procedure.question.strip(" .?").lower() or procedure.id
     return int.from_bytes(hashlib.sha256(topic.encode()).digest()[:4]) % total
 
 

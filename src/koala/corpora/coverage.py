@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from koala.corpora.corpus import Example
 from koala.document import annotate
-from koala.states import ABSENT, UNKNOWN
+from koala.grid.states import ABSENT, UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +19,17 @@ class Coverage:
 
     procedures: int
     candidates: int
-    places: int
-    places_found: int
+    locations: int
+    locations_found: int
     cells: int
     cells_found: int
     missed: tuple[tuple[str, str], ...]
     """Procedure and place."""
 
     @property
-    def place_recall(self) -> float:
+    def location_recall(self) -> float:
         """The share of distinct places that are candidates."""
-        return self.places_found / self.places if self.places else 1.0
+        return self.locations_found / self.locations if self.locations else 1.0
 
     @property
     def cell_recall(self) -> float:
@@ -50,16 +50,16 @@ def measure_coverage(examples: Sequence[Example]) -> Coverage:
     for procedure, example in zip(procedures, examples, strict=True):
         names = {candidate.name for candidate in procedure.candidates}
         for row in example.gold.rows if example.gold else ():
-            for place in row.locations:
-                if place in (ABSENT, UNKNOWN):
+            for location in row.locations:
+                if location in (ABSENT, UNKNOWN):
                     continue
-                gold[procedure.id, place] += 1
-                found[procedure.id, place] += place in names
+                gold[procedure.id, location] += 1
+                found[procedure.id, location] += location in names
     return Coverage(
         procedures=len(procedures),
         candidates=sum(len(procedure.candidates) for procedure in procedures),
-        places=len(gold),
-        places_found=sum(1 for count in found.values() if count),
+        locations=len(gold),
+        locations_found=sum(1 for count in found.values() if count),
         cells=gold.total(),
         cells_found=found.total(),
         missed=tuple(key for key in gold if not found[key]),

@@ -59,8 +59,8 @@ def _write_example(example: Example) -> str:
         names = [entity.name for entity in procedure.entities]
         steps = [step.text for step in procedure.steps]
         value = {"id": procedure.id, "steps": steps, "entities": names}
-    if procedure.prompt:
-        value["prompt"] = procedure.prompt
+    if procedure.question:
+        value["question"] = procedure.question
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -71,9 +71,11 @@ def read_example(value: dict[str, Any], number: int) -> Example:
     if not isinstance(id, (str, int)) or isinstance(id, bool) or id == "":
         raise KoalaError(f'"id" must be a string or a number, {id!r} came.')
     id = str(id)
-    prompt = value.get("prompt", "")
-    if not isinstance(prompt, str):
-        raise KoalaError('"prompt" must be a string.')
+    # Earlier versions called it prompt.
+    key = "question" if "question" in value else "prompt"
+    question = value.get(key, "")
+    if not isinstance(question, str):
+        raise KoalaError(f'"{key}" must be a string.')
     entities = value.get("entities", [])
     if not isinstance(entities, list):
         raise KoalaError('"entities" must be a list.')
@@ -92,11 +94,11 @@ def read_example(value: dict[str, Any], number: int) -> Example:
     if is_grid and all(isinstance(entity, dict) for entity in entities):
         gold = Grid.from_dict({**value, "id": id, "steps": [piece.text for piece in pieces]})
         named = tuple(Entity(name) for name in gold.names)
-        return Example(Procedure(id, pieces, named, prompt), gold)
+        return Example(Procedure(id, pieces, named, question), gold)
     if "steps" in value and "text" in value:
         raise KoalaError('Give "text" (a string) or "steps" (a list of strings), not both.')
     if not all(piece.text.strip() for piece in pieces):
         raise KoalaError('One of "steps" is empty.')
     if not all(isinstance(entity, str) for entity in entities):
         raise KoalaError('"entities" must be all names or all objects with "name" and "steps".')
-    return Example(Procedure(id, pieces, tuple(map(build_entity, entities)), prompt))
+    return Example(Procedure(id, pieces, tuple(map(build_entity, entities)), question))

@@ -9,7 +9,7 @@ from koala.document import Entity, Procedure, Step
 from koala.errors import FileError
 from koala.files import read_int, read_tsv
 from koala.grid import COLUMNS, EMPTY, Cell, Grid, Row
-from koala.states import ABSENT, Action
+from koala.grid.states import ABSENT, Action
 
 
 def read_leaderboard(folder: str | Path) -> Corpus:
@@ -128,16 +128,16 @@ def _read_cells(path: str | Path) -> list[tuple[str, str, int, Cell]]:
 def _pair(steps: dict[int, list[Cell]]) -> list[dict[int, Cell]]:
     """Deal the rows of one name to the entities that have it."""
     entities: list[dict[int, Cell]] = [{} for _ in range(max(len(c) for c in steps.values()))]
-    places: list[str | None] = [None] * len(entities)
+    locations: list[str | None] = [None] * len(entities)
     has_existed = [False] * len(entities)
     for step in sorted(steps):
         free = list(range(len(entities)))
         # A creation is dealt first, to an entity that was never there: being created again is rare.
         for cell in sorted(steps[step], key=lambda cell: step > 1 and cell.action != Action.CREATE):
-            index = min(free, key=lambda i: (places[i] != cell.before, has_existed[i], i))
+            index = min(free, key=lambda i: (locations[i] != cell.before, has_existed[i], i))
             free.remove(index)
             entities[index][step] = cell
-            places[index] = cell.after
+            locations[index] = cell.after
             has_existed[index] |= cell.before != ABSENT or cell.after != ABSENT
     return entities
 

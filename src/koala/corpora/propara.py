@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from koala.annotators import PATTERN, build_grids, find_changes, read_changes
+from koala.corpora.annotators import PATTERN, build_grids, find_changes, read_changes
 from koala.corpora.corpus import SPLITS, Corpus, Example
 from koala.corpora.leaderboard import read_leaderboard
 from koala.document import Entity, Procedure, Step
@@ -35,9 +35,9 @@ def read(folder: Path) -> Corpus:
         return corpus
     # The annotations of test are not public: its entities come from the template.
     test = read_leaderboard(leaderboard).splits.get("test", ())
-    prompts = {e.procedure.id: e.procedure.prompt for e in corpus.splits["test"]}
-    with_prompts = tuple(_with_prompt(example, prompts) for example in test)
-    return Corpus("propara", {**corpus.splits, "test": with_prompts or corpus.splits["test"]})
+    questions = {e.procedure.id: e.procedure.question for e in corpus.splits["test"]}
+    with_questions = tuple(_with_question(example, questions) for example in test)
+    return Corpus("propara", {**corpus.splits, "test": with_questions or corpus.splits["test"]})
 
 
 def add_annotators(corpus: Corpus, folder: Path) -> Corpus:
@@ -60,10 +60,10 @@ def add_annotators(corpus: Corpus, folder: Path) -> Corpus:
     return replace(corpus, splits=splits)
 
 
-def _with_prompt(example: Example, prompts: dict[str, str]) -> Example:
+def _with_question(example: Example, questions: dict[str, str]) -> Example:
     old = example.procedure
-    prompt = prompts.get(old.id, "")
-    return replace(example, procedure=replace(old, prompt=prompt))
+    question = questions.get(old.id, "")
+    return replace(example, procedure=replace(old, question=question))
 
 
 def read_released(folder: str | Path) -> Corpus:
@@ -98,10 +98,10 @@ def _read_partition(path: Path) -> dict[str, str]:
     return partition
 
 
-def read_prompts(path: str | Path) -> dict[str, str]:
+def read_questions(path: str | Path) -> dict[str, str]:
     """Read the prompt of every paragraph from `Paragraphs.csv`."""
     examples = _read_paragraphs(Path(path))
-    return {id: example.procedure.prompt for id, example in examples.items()}
+    return {id: example.procedure.question for id, example in examples.items()}
 
 
 def _read_paragraphs(path: Path) -> dict[str, Example]:
@@ -114,7 +114,9 @@ def _read_paragraphs(path: Path) -> dict[str, Example]:
             raise FileError(path, problem, line=number)
         sentences = [cell.strip() for cell in row[3:] if cell.strip()]
         steps = tuple(Step(sentence) for sentence in sentences)
-        examples[row[2].strip()] = Example(Procedure(row[2].strip(), steps, prompt=row[1].strip()))
+        examples[row[2].strip()] = Example(
+            Procedure(row[2].strip(), steps, question=row[1].strip())
+        )
     return examples
 
 
@@ -142,7 +144,7 @@ def _read_block(path: Path, block: Sequence[tuple[int, list[str]]]) -> Example:
     id = header[0].strip()
     columns = [index for index in range(3, len(header)) if header[index].strip()]
     names = [header[index].strip() for index in columns]
-    prompt = ""
+    question = ""
     texts: list[str] = []
     states: list[list[str]] = []
     for number, row in block[1:]:
@@ -153,26 +155,26 @@ def _read_block(path: Path, block: Sequence[tuple[int, list[str]]]) -> Example:
             problem = f"paragraph {row[0]!r} came inside paragraph {id!r}."
             raise FileError(path, problem, line=number)
         if kind == "":
-            prompt = row[2].removeprefix("PROMPT:").strip()
+            question = row[2].removeprefix("PROMPT:").strip()
         elif kind != expected:
             raise FileError(path, f"row {kind!r} came; {expected} was expected.", line=number)
         elif is_event:
             texts.append(row[2].strip())
         else:
-            places = [row[index].strip() if index < len(row) else "" for index in columns]
-            if not all(places):
-                name = names[places.index("")]
+            locations = [row[index].strip() if index < len(row) else "" for index in columns]
+            if not all(locations):
+                name = names[locations.index("")]
                 raise FileError(path, f"the place of {name!r} is empty; use - or ?.", line=number)
-            states.append(places)
+            states.append(locations)
     if not texts or len(states) != len(texts) + 1:
         problem = f"{len(texts)} events and {len(states)} states; one state more was expected."
         raise FileError(path, f"paragraph {id} has {problem}", line=first_line)
-    return _build_example(id, prompt, names, texts, states)
+    return _build_example(id, question, names, texts, states)
 
 
 def _build_example(
     id: str,
-    prompt: str,
+    question: str,
     names: Sequence[str],
     texts: Sequence[str],
     states: Sequence[Sequence[str]],
@@ -183,5 +185,5 @@ def _build_example(
     )
     steps = tuple(Step(text) for text in texts)
     entities = tuple(Entity(name) for name in names)
-    procedure = Procedure(id, steps, entities, prompt, convention="propara")
+    procedure = Procedure(id, steps, entities, question, convention="propara")
     return Example(procedure, Grid(id, tuple(texts), tuple(rows)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from koala.document import Procedure
-from koala.text import stem_content
+from koala.text.nlp import stem_content
 
 _Vector = dict[str, float]
 
@@ -77,7 +77,7 @@ def group_near(procedures: Sequence[Procedure], *, least: float) -> list[int]:
 
 
 def _count(procedure: Procedure) -> Counter[str]:
-    texts = (procedure.prompt, *(step.text for step in procedure.steps))
+    texts = (procedure.question, *(step.text for step in procedure.steps))
     return Counter(term for text in texts for term in stem_content(text))
 
 

@@ -124,7 +124,7 @@ def _read_block(block: Sequence[tuple[int, str]], field: str) -> Written:
     name = title["title"].strip()
     id = f"{field}/{_SLUG.sub('-', name.lower()).strip('-')}"
     procedure = Procedure(
-        id, tuple(map(Step, steps)), tuple(Entity(row.name) for row in rows), prompt=name
+        id, tuple(map(Step, steps)), tuple(Entity(row.name) for row in rows), question=name
     )
     return Written(
         field,
@@ -148,7 +148,7 @@ def write_procedures(procedures: Iterable[Written]) -> str:
     blocks = []
     for written in procedures:
         procedure, gold = written.example.procedure, written.example.gold
-        lines = [f"# [{written.topic}] {procedure.prompt}"]
+        lines = [f"# [{written.topic}] {procedure.question}"]
         lines += [f"{number}. {step.text}" for number, step in enumerate(procedure.steps, 1)]
         for row in gold.rows if gold else ():
             lines.append(" | ".join([" ; ".join(row.aliases), *row.locations]))

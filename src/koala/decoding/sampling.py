@@ -1,47 +1,47 @@
 """Lives of an entity drawn as often as a network thinks that they are true."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.decoding.output import Output, log_softmax
-from koala.decoding.tags import TAGS, add_forward, find_potentials
-from koala.decoding.together import NOWHERE, USES, lead_to
+from koala.decoding.recipes import NOWHERE, PARTICIPATING, lead_to
+from koala.decoding.viterbi import TAGS, add_forward, find_potentials
 from koala.grid import Row
-from koala.states import ABSENT, Tag
+from koala.grid.states import ABSENT, Tag
+from koala.network.output import Output, log_softmax
 
 Ints = NDArray[np.int64]
 
-_IS_USE = np.array([tag in USES for tag in TAGS])
+_PARTICIPATES = np.array([tag in PARTICIPATING for tag in TAGS])
 _EXISTS_BEFORE = np.array([tag in (Tag.E, Tag.M, Tag.D) for tag in TAGS])
 _ARRIVES = np.array([tag in (Tag.C, Tag.M) for tag in TAGS])
 _STAYS = np.array([tag == Tag.E for tag in TAGS])
 
 
-def build_rows(lives: Ints, name: str, names: tuple[str, ...]) -> list[Row]:
+def build_rows(trajectories: Ints, name: str, names: tuple[str, ...]) -> list[Row]:
     """Build the rows of an entity from candidates (n, steps + 1)."""
     known = {
-        life: Row.from_locations(name, [ABSENT if n == NOWHERE else names[n] for n in life])
-        for life in set(map(tuple, lives.tolist()))
+        trajectory: Row.from_locations(
+            name, [ABSENT if n == NOWHERE else names[n] for n in trajectory]
+        )
+        for trajectory in set(map(tuple, trajectories.tolist()))
     }
-    return [known[life] for life in map(tuple, lives.tolist())]
+    return [known[trajectory] for trajectory in map(tuple, trajectories.tolist())]
 
 
-def sample_lives(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
+def sample_trajectories(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
     """Draw where one entity is: candidates (n, steps + 1), NOWHERE where it does not exist.
 
     Tags are drawn over whole legal sequences, places where an entity begins or moves.
     """
-    places = sample_places(output, index, n, rng)
+    locations = sample_locations(output, index, n, rng)
     tags = sample_tags(output, index, n, rng)
-    lives = np.full(places.shape, NOWHERE)
-    lives[:, 0] = np.where(_EXISTS_BEFORE[tags[:, 0]], places[:, 0], NOWHERE)
+    trajectories = np.full(locations.shape, NOWHERE)
+    trajectories[:, 0] = np.where(_EXISTS_BEFORE[tags[:, 0]], locations[:, 0], NOWHERE)
     for step in range(tags.shape[1]):
         tag = tags[:, step]
-        stays = np.where(_STAYS[tag], lives[:, step], NOWHERE)
-        lives[:, step + 1] = np.where(_ARRIVES[tag], places[:, step + 1], stays)
-    return lives
+        stays = np.where(_STAYS[tag], trajectories[:, step], NOWHERE)
+        trajectories[:, step + 1] = np.where(_ARRIVES[tag], locations[:, step + 1], stays)
+    return trajectories
 
 
 def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
@@ -49,18 +49,18 @@ def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) ->
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
     n_steps = len(emissions)
     forward = add_forward(starts, emissions, transitions)
-    drawn = np.empty((n, n_steps), dtype=np.int64)
-    drawn[:, -1] = _draw(np.tile(forward[-1] + ends, (n, 1)), rng)
+    sampled = np.empty((n, n_steps), dtype=np.int64)
+    sampled[:, -1] = _draw(np.tile(forward[-1] + ends, (n, 1)), rng)
     for step in reversed(range(n_steps - 1)):
         # (n, current_tag)
-        ways = forward[step] + transitions[:, drawn[:, step + 1]].T
-        drawn[:, step] = _draw(ways, rng)
-    return drawn
+        ways = forward[step] + transitions[:, sampled[:, step + 1]].T
+        sampled[:, step] = _draw(ways, rng)
+    return sampled
 
 
-def sample_places(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
+def sample_locations(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
     """Draw a candidate for every position: (n, steps + 1)."""
-    scores = log_softmax(output.place_scores(index))
+    scores = log_softmax(output.location_scores(index))
     return np.stack([_draw(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
 
 
@@ -71,23 +71,25 @@ def _draw(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
 
 
-def sample_recipes(
-    output: Output, indices: Sequence[int], n: int, rng: np.random.Generator
-) -> Ints:
+def sample_recipes(output: Output, n: int, rng: np.random.Generator) -> Ints:
     """Draw where all ingredients of a recipe are: candidates (n, ingredients, steps + 1).
 
     Which steps use an ingredient is drawn for each alone, the place of a step for all it uses
     together, as `decode_together` finds the best of both.
     """
     # (n, ingredients, steps)
-    uses = np.stack([_IS_USE[sample_tags(output, index, n, rng)] for index in indices], axis=1)
+    participation = np.stack(
+        [_PARTICIPATES[sample_tags(output, index, n, rng)] for index in range(len(output))], axis=1
+    )
     # (ingredients, positions, candidates)
-    places = np.stack([log_softmax(output.place_scores(index)) for index in indices])
-    now = np.full(uses.shape[:2], NOWHERE)
+    locations = np.stack(
+        [log_softmax(output.location_scores(index)) for index in range(len(output))]
+    )
+    now = np.full(participation.shape[:2], NOWHERE)
     rows = [now]
-    for step in range(uses.shape[2]):
-        used = uses[:, :, step]
-        place = _draw(used @ places[:, step + 1], rng)
-        now = lead_to(place[:, None], used, now)
+    for step in range(participation.shape[2]):
+        used = participation[:, :, step]
+        location = _draw(used @ locations[:, step + 1], rng)
+        now = lead_to(location[:, None], used, now)
         rows.append(now)
     return np.stack(rows, axis=-1)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from koala.display.marks import Kind, clean, confidence_of, kind_of, name_of, tell, tell_place
-from koala.explanation import Evidence, Explanation, Reason
+from koala.display.marks import Kind, clean, confidence_of, kind_of, name_of, tell, tell_location
 from koala.grid import Cell
-from koala.states import Action
+from koala.grid.explanation import Evidence, Explanation, Reason
+from koala.grid.states import Action
 
 _N_TRIPLES = 3
 _LEAST = 0.005
@@ -81,9 +81,9 @@ def find_runner_up(cell: Cell, reason: Reason) -> tuple[str, float]:
         to = "to" if cell.action == Action.MOVE else "at"
         share = reason.actions[cell.action]
         choices += [
-            (f"{to} {tell_place(place)}", share * probability)
-            for place, probability in reason.places.items()
+            (f"{to} {tell_location(location)}", share * probability)
+            for location, probability in reason.locations.items()
             # A move to where it was would be none.
-            if place not in (cell.before, cell.after)
+            if location not in (cell.before, cell.after)
         ]
     return max(choices, key=lambda choice: choice[1])

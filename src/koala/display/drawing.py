@@ -48,12 +48,12 @@ def build_layout(graph: Graph) -> Layout:
     rows = sorted({stay.row for stay in graph.stays})
     lanes = {row: _MARGIN + _LANE * number + _LANE // 2 for number, row in enumerate(rows)}
     changing = sorted({edge.step for edge in graph.edges})
-    places: dict[str, tuple[int, int]] = {}  # of each stay: its band, and how deep in it
+    locations: dict[str, tuple[int, int]] = {}  # of each stay: its band, and how deep in it
     depths: Counter[tuple[int, int]] = Counter()
     for stay in graph.stays:
         band = bisect_right(changing, stay.since)
         # A row that contradicts itself may begin several stays between two changes: they stack.
-        places[stay.id] = band, depths[band, stay.row]
+        locations[stay.id] = band, depths[band, stay.row]
         depths[band, stay.row] += 1
     most: Counter[int] = Counter()
     for (band, _), depth in depths.items():
@@ -69,14 +69,14 @@ def build_layout(graph: Graph) -> Layout:
         tops.append(y)
     stays = {
         stay.id: (lanes[stay.row], tops[band] + slot * (_HEIGHT + _GAP))
-        for stay, (band, slot) in zip(graph.stays, places.values(), strict=True)
+        for stay, (band, slot) in zip(graph.stays, locations.values(), strict=True)
     }
     height = y + most[len(changing)] * (_HEIGHT + _GAP) + _GAP
-    events = _place_events(graph, stays, bands)
+    events = _location_events(graph, stays, bands)
     return Layout(lanes, bands, stays, events, (_MARGIN + _LANE * len(rows), height))
 
 
-def _place_events(
+def _location_events(
     graph: Graph, stays: dict[str, Point], bands: dict[int, tuple[int, int]]
 ) -> dict[str, Point]:
     """Place an event in the lane of its entity, or between lanes if it has several."""
@@ -86,13 +86,13 @@ def _place_events(
             around[edge.source].append(stays[edge.target][0])
         if edge.kind == Kind.DESTROY:
             around[edge.target].append(stays[edge.source][0])
-    places = {}
+    locations = {}
     for event in graph.events:
         lanes = around[event.id]
         # A lane's edge: no line of another entity runs there.
         between = _MARGIN + _LANE * round((sum(lanes) / len(lanes) - _MARGIN) / _LANE)
-        places[event.id] = lanes[0] if len(lanes) == 1 else between, sum(bands[event.step]) // 2
-    return places
+        locations[event.id] = lanes[0] if len(lanes) == 1 else between, sum(bands[event.step]) // 2
+    return locations
 
 
 def render_svg(graph: Graph) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from koala.display.marks import WORDS, Kind, clean, shorten, title_of
 from koala.grid import Grid, Row
-from koala.states import ABSENT, UNKNOWN, Action
+from koala.grid.states import ABSENT, UNKNOWN, Action
 
 # `\n` is a line break and `$$` is TeX in a Mermaid label; ﬂ° and ¶ß stand for `&` and `;`.
 _TRAPS = frozenset("\\$ﬂ¶")
@@ -26,7 +26,7 @@ class Stay:
     id: str
     row: int
     """Which entity: its row in the grid, from 0."""
-    place: str
+    location: str
     since: int
     """The step that brought it there; 0 is the time before step 1."""
     kind: Kind
@@ -36,7 +36,7 @@ class Stay:
     def label(self) -> str:
         """The place in words."""
         words = {UNKNOWN: "place unknown", ABSENT: WORDS[Kind.ABSENT]}
-        return words.get(self.place, shorten(self.place))
+        return words.get(self.location, shorten(self.location))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def _event_id(graph: str, step: int) -> str:
 def _trace(graph: str, index: int, row: Row, stays: list[Stay], edges: list[Edge]) -> None:
     """Follow an entity and add its stays and changes."""
 
-    def arrive(place: str, step: int, kind: Kind = Kind.EXISTS) -> Stay:
-        stays.append(Stay(f"{graph}_stay{len(stays) + 1}", index, place, step, kind))
+    def arrive(location: str, step: int, kind: Kind = Kind.EXISTS) -> Stay:
+        stays.append(Stay(f"{graph}_stay{len(stays) + 1}", index, location, step, kind))
         return stays[-1]
 
     here = arrive(row.initial, 0) if row.initial != ABSENT else None
@@ -124,7 +124,7 @@ def _trace(graph: str, index: int, row: Row, stays: list[Stay], edges: list[Edge
         if cell.action == Action.NONE and cell.before == ABSENT:
             here = None
             continue
-        if here is None or here.place != cell.before:
+        if here is None or here.location != cell.before:
             # The row contradicts itself: a stay begins that no change led to.
             here = arrive(cell.before, step - 1)
         if cell.action == Action.MOVE:
@@ -142,8 +142,8 @@ def render_mermaid(grids: Sequence[Grid]) -> str:
         lines.append(f'    subgraph {graph.id}["{_mermaid(graph.title)}"]')
         lines.append("        direction TB")
         for stay in graph.stays:
-            name, place = _mermaid(graph.names[stay.row]), _mermaid(stay.label)
-            lines.append(f'        {stay.id}["{name}<br/>{place}"]')
+            name, location = _mermaid(graph.names[stay.row]), _mermaid(stay.label)
+            lines.append(f'        {stay.id}["{name}<br/>{location}"]')
         for event in graph.events:
             left, right = ("{{", "}}") if event.converts else ("([", "])")
             lines.append(f'        {event.id}{left}"Step {event.step}"{right}')
@@ -160,8 +160,8 @@ def render_dot(grids: Sequence[Grid]) -> str:
         lines.append(f"    subgraph cluster_{graph.id} {{")
         lines.append(f'        label="{_dot(graph.title)}"; {_FONT};')
         for stay in graph.stays:
-            name, place = _dot(graph.names[stay.row]), _dot(stay.label)
-            lines.append(f'        {stay.id} [label="{name}\\n{place}"];')
+            name, location = _dot(graph.names[stay.row]), _dot(stay.label)
+            lines.append(f'        {stay.id} [label="{name}\\n{location}"];')
         for event in graph.events:
             shape = "hexagon" if event.converts else "ellipse"
             told = f'label="Step {event.step}", tooltip="{_dot(graph.steps[event.step - 1])}"'

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from koala.explanation import Explanation
 from koala.grid import Cell, Grid, Row
-from koala.states import ABSENT, UNKNOWN, Action, action_of
+from koala.grid.explanation import Explanation
+from koala.grid.states import ABSENT, UNKNOWN, Action, action_of
 
 Shown = Grid | Explanation
 """What can be drawn: a grid, or a grid with the reasons for its cells."""
@@ -80,7 +80,7 @@ def kind_of(cell: Cell) -> Kind:
     return Kind.EXISTS if cell.exists else Kind.ABSENT
 
 
-def place_of(cell: Cell) -> str:
+def location_of(cell: Cell) -> str:
     """Give the place to show in a cell: none where the symbol alone says it."""
     hidden = not cell.exists and kind_of(cell) in (Kind.DESTROY, Kind.ABSENT)
     return "" if hidden else clean(cell.after)
@@ -88,13 +88,13 @@ def place_of(cell: Cell) -> str:
 
 def tell(cell: Cell) -> str:
     """Say what happens in a cell: `moved from sea to air`."""
-    before, after = tell_place(cell.before), tell_place(cell.after)
+    before, after = tell_location(cell.before), tell_location(cell.after)
     return clean(_TOLD[kind_of(cell)].format(before=before, after=after))
 
 
-def tell_place(place: str) -> str:
+def tell_location(location: str) -> str:
     """Name a place in a sentence."""
-    return "an unknown place" if place == UNKNOWN else clean(place)
+    return "an unknown location" if location == UNKNOWN else clean(location)
 
 
 def confidence_of(cell: Cell) -> float | None:

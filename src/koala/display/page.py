@@ -21,16 +21,16 @@ from koala.display.marks import (
     grid_of,
     is_contradiction,
     kind_of,
+    location_of,
     name_of,
-    place_of,
     tell,
     title_of,
 )
 from koala.display.markup import escape, join_lines
 from koala.display.reasons import render_reasons
-from koala.explanation import Explanation
 from koala.grid import Cell, Grid, Row
-from koala.states import ABSENT, UNKNOWN
+from koala.grid.explanation import Explanation
+from koala.grid.states import ABSENT, UNKNOWN
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _PAPER = 140  # letters side by side on a printed page, A4 or Letter, turned
@@ -153,7 +153,7 @@ def _render_grid(grid: Grid, key: str) -> str:
 
 def _is_wide(grid: Grid) -> bool:
     """Tell whether the columns, each as wide as its longest word, are too wide for paper."""
-    rows = [(name_of(row), clean(row.initial), *map(place_of, row.steps)) for row in grid.rows]
+    rows = [(name_of(row), clean(row.initial), *map(location_of, row.steps)) for row in grid.rows]
     words = (
         [word for text in column for word in text.split()] for column in zip(*rows, strict=True)
     )
@@ -181,7 +181,7 @@ def _render_cell(grid: Grid, row: Row, index: int) -> str:
         f'<td class="{kind}" title="{told}\n{escape(grid.steps[index])}">',
         f'<span class="mark" aria-hidden="true">{SYMBOLS[kind]}</span>',
         _render_hidden(f"{_SPOKEN[kind]} "),
-        f'<span class="place">{escape(place_of(cell))}</span>',
+        f'<span class="place">{escape(location_of(cell))}</span>',
     ]
     if is_contradiction(row, index):
         parts.append(f' <span class="contradiction">! from {escape(cell.before)}</span>')

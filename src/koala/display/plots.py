@@ -41,7 +41,7 @@ def draw_bars(
     for number, (system, values) in enumerate(groups.items()):
         shift = (number - (len(groups) - 1) / 2) * width
         bars = axes.bar(
-            [place + shift for place in range(len(names))],
+            [location + shift for location in range(len(names))],
             [values[name] for name in names],
             width,
             label=system,

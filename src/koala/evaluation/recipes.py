@@ -8,7 +8,7 @@ from koala.errors import KoalaError
 from koala.evaluation.document import check_same_entities
 from koala.evaluation.scores import PRF, build_signature, fingerprint
 from koala.grid import Grid
-from koala.states import ABSENT
+from koala.grid.states import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ def find_changes(grid: Grid) -> set[tuple[str, int, int, str]]:
     seen: Counter[str] = Counter()
     changes = set()
     for row in grid.rows:
-        places = row.locations
-        for step in range(1, len(places)):
-            if places[step] not in (places[step - 1], ABSENT):
-                changes.add((row.name, seen[row.name], step, places[step]))
+        locations = row.locations
+        for step in range(1, len(locations)):
+            if locations[step] not in (locations[step - 1], ABSENT):
+                changes.add((row.name, seen[row.name], step, locations[step]))
         seen[row.name] += 1
     return changes

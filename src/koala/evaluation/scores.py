@@ -1,11 +1,13 @@
 """The values every metric gives: precision, recall, F1, and a signature that says how."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import koala
 from koala.grid import Grid
+
+Grids = Grid | Iterable[Grid] | Mapping[str, Grid]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +50,11 @@ def digest(lines: Iterable[str]) -> str:
     """Give eight hexadecimal digits of some lines, whatever their order."""
     text = "\n".join(sorted(lines))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+def group_by_id(grids: Grids) -> dict[str, Grid]:
+    """Give grids by their ids."""
+    if isinstance(grids, Grid):
+        return {grids.id: grids}
+    values = grids.values() if isinstance(grids, Mapping) else grids
+    return {grid.id: grid for grid in values}

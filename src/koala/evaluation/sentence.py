@@ -13,8 +13,15 @@ from dataclasses import dataclass, field
 
 from koala.errors import KoalaError
 from koala.evaluation.document import check_same_entities
-from koala.evaluation.labels import ABSENT, UNKNOWN, Life, ProcessLabels, align_name, publish_place
-from koala.evaluation.places import is_inside
+from koala.evaluation.labels import (
+    ABSENT,
+    UNKNOWN,
+    ProcessLabels,
+    Trajectory,
+    align_name,
+    publish_location,
+)
+from koala.evaluation.locations import is_inside
 from koala.evaluation.scores import PRF, build_signature, digest, fingerprint
 from koala.grid import Grid, Row
 
@@ -155,8 +162,8 @@ def _ask_labels(tally: "_Tally", grid: Grid, labels: ProcessLabels, n_steps: int
     }
     nowhere = [(UNKNOWN, UNKNOWN)] * n_steps
     for annotator in labels.annotators:
-        for name, life in annotator.items():
-            tally.ask(life, rows.get(name, nowhere))
+        for name, trajectory in annotator.items():
+            tally.ask(trajectory, rows.get(name, nowhere))
 
 
 def _ask_grid(tally: "_Tally", grid: Grid, gold: Grid) -> None:
@@ -164,17 +171,17 @@ def _ask_grid(tally: "_Tally", grid: Grid, gold: Grid) -> None:
     rows = {row.name: row for row in grid.rows}
     for name, row in {row.name: row for row in gold.rows}.items():
         cells = _cells_of(rows[name], len(gold.steps))
-        tally.ask(_life_of(_cells_of(row, len(gold.steps))), cells)
+        tally.ask(_trajectory_of(_cells_of(row, len(gold.steps))), cells)
 
 
 def _cells_of(row: Row, n_steps: int) -> list[tuple[str, str]]:
     """Read before and after of every step as the published conversion writes them."""
     # The published conversion strips lines, so white space survives behind `before` alone.
-    cells = [(publish_place(c.before), publish_place(c.after.rstrip())) for c in row.steps]
+    cells = [(publish_location(c.before), publish_location(c.after.rstrip())) for c in row.steps]
     return cells + [(UNKNOWN, UNKNOWN)] * (n_steps - len(cells))
 
 
-def _life_of(cells: _Cells) -> Life:
+def _trajectory_of(cells: _Cells) -> Trajectory:
     """Read off creation, destruction and moves.
 
     Created: absent before step 1, at the first step after which it is there. Destroyed: absent in
@@ -188,7 +195,7 @@ def _life_of(cells: _Cells) -> Life:
         ends = ((step, before) for step, (before, _) in reversed(steps) if before != ABSENT)
         destroyed = next(ends, None)
     moves = tuple((step, *cell) for step, cell in steps if ABSENT not in cell and len({*cell}) == 2)
-    return Life(created, destroyed, moves)
+    return Trajectory(created, destroyed, moves)
 
 
 @dataclass
@@ -213,11 +220,11 @@ class _Tally:
             for number, found in self.outcomes.items()
         }
 
-    def ask(self, gold: Life, cells: _Cells) -> None:
+    def ask(self, gold: Trajectory, cells: _Cells) -> None:
         """Ask all ten questions about one entity."""
         if len(cells) < gold.last_step:
             raise KoalaError("The labels speak of a step past the last one of the gold grid.")
-        predicted = _life_of(cells)
+        predicted = _trajectory_of(cells)
         self._ask_event((1, 2, 3), gold.created, predicted.created, [after for _, after in cells])
         self._ask_event(
             (4, 5, 6), gold.destroyed, predicted.destroyed, [before for before, _ in cells]
@@ -229,21 +236,21 @@ class _Tally:
         numbers: tuple[int, int, int],
         gold: tuple[int, str] | None,
         predicted: tuple[int, str] | None,
-        places: Sequence[str],
+        locations: Sequence[str],
     ) -> None:
         whether, when, where = numbers
         self._ask_whether(whether, gold is not None, predicted is not None)
         if gold is None:
             return
-        step, place = gold
+        step, location = gold
         if predicted is None:
             self.outcomes[when].append("fn")
         else:
             self.outcomes[when].append("tp" if predicted[0] == step else "fp")
         # The published script looks where the prediction has it at the *gold* step.
-        self._ask_where(where, place, places[step - 1])
+        self._ask_where(where, location, locations[step - 1])
 
-    def _ask_moves(self, gold: Life, predicted: Life, cells: _Cells) -> None:
+    def _ask_moves(self, gold: Trajectory, predicted: Trajectory, cells: _Cells) -> None:
         self._ask_whether(7, bool(gold.moves), bool(predicted.moves))
         if not gold.moves:
             return

@@ -30,7 +30,7 @@ from koala.knowledge.store import (
 )
 from koala.knowledge.triple import EITHER_SIDE
 from koala.knowledge.workshop import open_workshop
-from koala.text import stem_content
+from koala.text.nlp import stem_content
 
 DROPPED = frozenset({"uk", "us", "take", "make", "object", "person", "people"})
 """Concepts that say nothing of an entity."""

@@ -30,13 +30,13 @@ class Block(NamedTuple):
 def read_blocks(path: Path) -> Iterator[Block]:
     """Give a file block by block, cut at line ends; `-` is stdin."""
     done, rest = 0, b""
-    for piece, done in _read_pieces(path):
-        end = piece.rfind(b"\n") + 1
+    for subword, done in _read_subwords(path):
+        end = subword.rfind(b"\n") + 1
         if end:
-            yield Block(b"".join((rest, memoryview(piece)[:end])), done)
-            rest = piece[end:]
+            yield Block(b"".join((rest, memoryview(subword)[:end])), done)
+            rest = subword[end:]
         else:
-            rest += piece
+            rest += subword
         if len(rest) > LONGEST_LINE:
             problem = f"more than {LONGEST_LINE:,} bytes without a line end: not a ConceptNet file."
             raise FileError(path, problem)
@@ -44,19 +44,19 @@ def read_blocks(path: Path) -> Iterator[Block]:
         yield Block(rest + b"\n", done)
 
 
-def _read_pieces(path: Path) -> Iterator[tuple[bytes, int]]:
+def _read_subwords(path: Path) -> Iterator[tuple[bytes, int]]:
     """Give the bytes of a file, decompressed if it is gzipped, and how much of it was read."""
     try:
         with _open(path) as file:
-            piece = file.read(_READ_BYTES)
-            if piece.startswith(_GZIP):
-                yield from _gunzip(path, piece, file)
+            subword = file.read(_READ_BYTES)
+            if subword.startswith(_GZIP):
+                yield from _gunzip(path, subword, file)
                 return
             done = 0
-            while piece:
-                done += len(piece)
-                yield piece, done
-                piece = file.read(BLOCK_BYTES)
+            while subword:
+                done += len(subword)
+                yield subword, done
+                subword = file.read(BLOCK_BYTES)
     except FileNotFoundError:
         raise FileError(path, "no such file. Check the path.") from None
     except IsADirectoryError:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from koala.document import Procedure
 from koala.grid import Grid, Row
+from koala.grid.states import ABSENT, UNKNOWN, Action
 from koala.knowledge.triple import Triple
-from koala.states import ABSENT, UNKNOWN, Action
-from koala.text import stem, stem_content
+from koala.text.nlp import stem, stem_content
 
 MORE_THAN = 5
 """A verb counts if it stands with an action more often than this (section 4.3.3)."""
@@ -48,12 +48,12 @@ class Relevance:
     """Labels of one entity, each (steps, triples): by verb and by place."""
 
     states: Labels
-    places: Labels
+    locations: Labels
 
     @property
     def any(self) -> Labels:
         """The paper's label: either rule holds."""
-        return self.states | self.places
+        return self.states | self.locations
 
 
 def count_verbs(pairs: Iterable[tuple[Procedure, Grid]], *, more_than: int = MORE_THAN) -> VerbSets:
@@ -82,7 +82,7 @@ def count_verbs(pairs: Iterable[tuple[Procedure, Grid]], *, more_than: int = MOR
 def label_triples(gold: Row, triples: Sequence[Triple], verbs: VerbSets) -> Relevance:
     """Label the triples retrieved for an entity at every step of its gold row."""
     shape = (len(gold.steps), len(triples))
-    states, places = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    states, locations = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
     stems = [_stems_of(triple) for triple in triples]
     signs = {action: verbs.stems(action) for action in Action}
     for step, cell in enumerate(gold.steps):
@@ -90,9 +90,9 @@ def label_triples(gold: Row, triples: Sequence[Triple], verbs: VerbSets) -> Rele
             continue
         states[step] = [bool(found & signs[cell.action]) for found in stems]
         if cell.action in (Action.CREATE, Action.MOVE) and cell.after not in (ABSENT, UNKNOWN):
-            place = frozenset(stem_content(cell.after))
-            places[step] = [bool(place) and place <= found for found in stems]
-    return Relevance(states, places)
+            location = frozenset(stem_content(cell.after))
+            locations[step] = [bool(location) and location <= found for found in stems]
+    return Relevance(states, locations)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -19,7 +19,7 @@ from koala.errors import KoalaError
 from koala.knowledge.store import Neighbour, Store
 from koala.knowledge.triple import Triple
 from koala.knowledge.vectors import NeighbourVectors
-from koala.text import is_content, stem, stem_content
+from koala.text.nlp import is_content, stem, stem_content
 
 N_TRIPLES = 10
 """N_K of the paper (section 4.3.1)."""
@@ -214,7 +214,7 @@ def _fuzzy_order(found: Retrieved) -> tuple[object, ...]:
 
 
 def _stems_of_text(procedure: Procedure) -> frozenset[str]:
-    parts = [procedure.prompt, *(step.text for step in procedure.steps)]
+    parts = [procedure.question, *(step.text for step in procedure.steps)]
     return frozenset(stem for part in parts for stem in stem_content(part))
 
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from koala.cache import BoundedCache
 from koala.errors import FileError
-from koala.kept import Kept
 from koala.knowledge.blocks import BlockFile
 from koala.knowledge.triple import Triple
-from koala.text import stem_content
+from koala.text.nlp import stem_content
 
 PACK = Path(__file__).parent / "pack" / "conceptnet-5.6.store"
 """The store that koala brings; `pack/README.md` says where it is from and how it is rebuilt."""
@@ -119,7 +119,9 @@ class Store:
     def __init__(self, file: BlockFile) -> None:
         self._file = file
         self._facts = file.read_facts()
-        self._known: Kept[tuple[tuple[str, ...], ...], list[Neighbour]] = Kept(_MOST_KNOWN)
+        self._known: BoundedCache[tuple[tuple[str, ...], ...], list[Neighbour]] = BoundedCache(
+            _MOST_KNOWN
+        )
 
     @classmethod
     def open(cls, path: str | Path | None = None) -> Self:

@@ -35,15 +35,15 @@ class MaskedDataset(Dataset[Masked]):
 
     def __getitem__(self, index: int) -> Masked:
         if index == NOTHING:
-            pieces = self.examples[0].pieces
-            return Masked(pieces, (IGNORED,) * len(pieces))
+            subwords = self.examples[0].subwords
+            return Masked(subwords, (IGNORED,) * len(subwords))
         rng = build_rng(self.seed, self.epoch, index)
         return self.masking.mask(self.examples[index], rng)
 
     @property
-    def n_pieces(self) -> int:
+    def n_subwords(self) -> int:
         """All word pieces."""
-        return sum(len(example.pieces) for example in self.examples)
+        return sum(len(example.subwords) for example in self.examples)
 
 
 class LengthSampler(Sampler[int]):
@@ -61,7 +61,7 @@ class LengthSampler(Sampler[int]):
         # One number behind the last example: the order is drawn apart from the masks.
         rng = build_rng(data.seed, data.epoch, len(data))
         order = rng.permutation(len(data))
-        lengths = np.array([len(example.pieces) for example in data.examples])
+        lengths = np.array([len(example.subwords) for example in data.examples])
         batches: list[list[int]] = []
         for start in range(0, len(order), batch * _POOL):
             pool = order[start : start + batch * _POOL]
@@ -98,22 +98,22 @@ class SharedBatches(Sampler[list[int]]):
 
 def collate(examples: Sequence[Masked], pad: int) -> dict[str, Tensor]:
     """Build the three arguments of a language model, each (batch, pieces)."""
-    width = max(len(example.pieces) for example in examples)
-    pieces = torch.full((len(examples), width), pad)
+    width = max(len(example.subwords) for example in examples)
+    subwords = torch.full((len(examples), width), pad)
     labels = torch.full((len(examples), width), IGNORED)
     mask = torch.zeros((len(examples), width), dtype=torch.bool)
     for row, example in enumerate(examples):
-        length = len(example.pieces)
-        pieces[row, :length] = torch.tensor(example.pieces)
+        length = len(example.subwords)
+        subwords[row, :length] = torch.tensor(example.subwords)
         labels[row, :length] = torch.tensor(example.labels)
         mask[row, :length] = True
-    return {"pieces": pieces, "mask": mask, "labels": labels}
+    return {"subwords": subwords, "mask": mask, "labels": labels}
 
 
 def fingerprint(examples: Sequence[Example]) -> str:
     """Give twelve hexadecimal digits that change when an example does."""
     digest = hashlib.sha256()
     for example in examples:
-        digest.update(np.array(example.pieces, dtype=np.int64).tobytes())
+        digest.update(np.array(example.subwords, dtype=np.int64).tobytes())
         digest.update(repr(example.targets).encode())
     return digest.hexdigest()[:12]

@@ -37,7 +37,7 @@ class Line:
     perplexity: dict[str, float]
     seconds: float | None
     """Of training, without measuring."""
-    pieces_per_second: float | None
+    subwords_per_second: float | None
 
 
 class NewMasks(TrainerCallback):
@@ -97,14 +97,14 @@ class Log(TrainerCallback):
         probes: Mapping[str, Sequence[Masked]],
         *,
         pad: int,
-        pieces_per_step: float,
+        subwords_per_step: float,
         tell: Tell,
     ) -> None:
         self.path = path
         self.stage = stage
         self.probes = probes
         self.pad = pad
-        self.pieces_per_step = pieces_per_step
+        self.subwords_per_step = subwords_per_step
         self.tell = tell
         self._start = (0, 0.0)
         self._seconds = 0.0
@@ -136,7 +136,7 @@ class Log(TrainerCallback):
         logs: Mapping[str, float] = rest["logs"]
         if not state.is_world_process_zero or "loss" not in logs:
             return
-        n_pieces = (state.global_step - self._start[0]) * self.pieces_per_step
+        n_subwords = (state.global_step - self._start[0]) * self.subwords_per_step
         self._write(
             Line(
                 self.stage,
@@ -145,7 +145,7 @@ class Log(TrainerCallback):
                 loss=logs["loss"],
                 perplexity=self._measure(rest["model"]),
                 seconds=round(self._seconds, 2),
-                pieces_per_second=round(n_pieces / max(self._seconds, 1e-9), 1),
+                subwords_per_second=round(n_subwords / max(self._seconds, 1e-9), 1),
             )
         )
 

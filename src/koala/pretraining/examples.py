@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from koala.encoders.word_pieces import WordPieces
+from koala.encoders.tokenizer import SubwordTokenizer
 from koala.errors import FileError
 from koala.files import read_jsonl, read_tsv
 from koala.knowledge.triple import PHRASES, Triple
 from koala.pretraining.masking import Example, Replacement, split_instances
-from koala.pretraining.settings import MaskingSettings
-from koala.text import Word, analyze
+from koala.settings.pretraining import MaskingSettings
+from koala.text.nlp import Word, analyze
 
 Progress = Callable[[int, int], None]
 
@@ -21,9 +21,9 @@ MASKED_POS = frozenset({"NOUN", "PROPN", "VERB"})
 _TEXTS_AT_ONCE = 256
 
 
-def build_replacement(pieces: WordPieces, settings: MaskingSettings) -> Replacement:
+def build_replacement(subwords: SubwordTokenizer, settings: MaskingSettings) -> Replacement:
     """Say what stands in the place of a piece to guess."""
-    return Replacement(pieces.mask, pieces.ordinary, settings.mask_share, settings.random_share)
+    return Replacement(subwords.mask, subwords.ordinary, settings.mask_share, settings.random_share)
 
 
 def read_paragraphs(path: str | Path) -> list[str]:
@@ -57,7 +57,7 @@ def _clean(concept: str) -> str:
 
 def build_text_examples(
     texts: Sequence[str],
-    pieces: WordPieces,
+    subwords: SubwordTokenizer,
     *,
     longest: int = 256,
     progress: Progress = lambda _done, _total: None,
@@ -66,48 +66,52 @@ def build_text_examples(
     examples = []
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         for analysis in analyze(texts[start : start + _TEXTS_AT_ONCE]):
-            examples += list(_build_windows(analysis.words, pieces, longest))
+            examples += list(_build_windows(analysis.words, subwords, longest))
         progress(min(start + _TEXTS_AT_ONCE, len(texts)), len(texts))
     return examples
 
 
-def _build_windows(words: Sequence[Word], pieces: WordPieces, longest: int) -> Iterator[Example]:
+def _build_windows(
+    words: Sequence[Word], subwords: SubwordTokenizer, longest: int
+) -> Iterator[Example]:
     """Cut a text between words, so that every window has at most `longest` pieces."""
-    window: list[int] = [pieces.first]
+    window: list[int] = [subwords.first]
     targets: list[tuple[int, ...]] = []
-    for word, found in zip(words, pieces.split([word.text for word in words]), strict=True):
+    for word, found in zip(words, subwords.split([word.text for word in words]), strict=True):
         found = found[: longest - 2]
         if len(window) + len(found) >= longest:
-            yield from _close(window, targets, pieces)
-            window, targets = [pieces.first], []
+            yield from _close(window, targets, subwords)
+            window, targets = [subwords.first], []
         if found and word.pos in MASKED_POS:
             targets.append(tuple(range(len(window), len(window) + len(found))))
         window += found
-    yield from _close(window, targets, pieces)
+    yield from _close(window, targets, subwords)
 
 
 def _close(
-    window: list[int], targets: list[tuple[int, ...]], pieces: WordPieces
+    window: list[int], targets: list[tuple[int, ...]], subwords: SubwordTokenizer
 ) -> Iterator[Example]:
     if targets:
-        yield Example((*window, pieces.last), tuple(targets))
+        yield Example((*window, subwords.last), tuple(targets))
 
 
-def build_triple_examples(triples: Iterable[Triple], pieces: WordPieces) -> list[Example]:
+def build_triple_examples(triples: Iterable[Triple], subwords: SubwordTokenizer) -> list[Example]:
     """Tokenise triples; each makes as many examples as there are turns of masking it."""
     return [
-        instance for triple in triples for instance in split_instances(build_triple(triple, pieces))
+        instance
+        for triple in triples
+        for instance in split_instances(build_triple(triple, subwords))
     ]
 
 
-def build_triple(triple: Triple, pieces: WordPieces) -> Example:
+def build_triple(triple: Triple, subwords: SubwordTokenizer) -> Example:
     """Build [CLS] head [SEP] relation [SEP] tail [SEP], its targets the three parts."""
-    row = [pieces.first]
+    row = [subwords.first]
     targets = []
     for part in (triple.head, triple.phrase, triple.tail):
-        found = [piece for word in pieces.split(part.split()) for piece in word]
+        found = [subword for word in subwords.split(part.split()) for subword in word]
         targets.append(tuple(range(len(row), len(row) + len(found))))
-        row += [*found, pieces.last]
+        row += [*found, subwords.last]
     return Example(tuple(row), tuple(targets))
 
 

@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from koala.encoders.weights import WEIGHTS
 from koala.errors import KoalaError
-from koala.model.encoder import load_transformer
-from koala.model.precision import Precision, computing_in
+from koala.network.torch.precision import Precision, computing_in
+from koala.network.torch.transformer import load_transformer
 from koala.pretraining.masking import IGNORED
 
 HEAD = "head.safetensors"
@@ -33,11 +33,11 @@ class LanguageModelHead(nn.Module):
     The decoder E is the encoder's own table of piece embeddings; the head keeps no copy of it.
     """
 
-    def __init__(self, *, width: int, n_pieces: int, epsilon: float = 1e-12) -> None:
+    def __init__(self, *, width: int, n_subwords: int, epsilon: float = 1e-12) -> None:
         super().__init__()
         self.dense = nn.Linear(width, width)
         self.norm = nn.LayerNorm(width, eps=epsilon)
-        self.bias = nn.Parameter(torch.zeros(n_pieces))
+        self.bias = nn.Parameter(torch.zeros(n_subwords))
         nn.init.normal_(self.dense.weight, std=0.02)
         nn.init.zeros_(self.dense.bias)
 
@@ -79,12 +79,12 @@ class MaskedLanguageModel(nn.Module):
         weight: Tensor = encoder.get_input_embeddings().weight
         return weight
 
-    def forward(self, pieces: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
+    def forward(self, subwords: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
         """Give −log p of each piece to guess, (guesses,); all arguments are (batch, pieces)."""
         wanted = labels != IGNORED
-        with computing_in(self.precision if self.training else "float32", pieces.device):
+        with computing_in(self.precision if self.training else "float32", subwords.device):
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.is_frozen):
-                output = self.encoder(input_ids=pieces, attention_mask=mask.long())
+                output = self.encoder(input_ids=subwords, attention_mask=mask.long())
             # Only what is guessed passes the decoder: a seventh of the pieces, half the work.
             scores = self.head(output.last_hidden_state[wanted], self.embeddings)
         return functional.cross_entropy(scores.float(), labels[wanted], reduction="none")
@@ -102,7 +102,7 @@ def load_language_model(
     config: Any = encoder.config
     torch.manual_seed(seed)
     head = LanguageModelHead(
-        width=config.hidden_size, n_pieces=config.vocab_size, epsilon=config.layer_norm_eps
+        width=config.hidden_size, n_subwords=config.vocab_size, epsilon=config.layer_norm_eps
     )
     weights = _find_head(folder)
     if weights is not None:

@@ -21,11 +21,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
+from koala.encoders.tokenizer import SubwordTokenizer
 from koala.encoders.weights import CHECKPOINTS, WEIGHTS, find_weights
-from koala.encoders.word_pieces import WordPieces
 from koala.errors import FileError, KoalaError
 from koala.files import read_text, write_text
-from koala.model.encoder import without_bars
+from koala.network.torch.transformer import without_bars
 from koala.pretraining.batches import (
     LengthSampler,
     MaskedDataset,
@@ -51,8 +51,8 @@ from koala.pretraining.head import (
     save_head,
 )
 from koala.pretraining.masking import Example, Masked, TripleMasking, WordMasking
-from koala.pretraining.settings import HeadSettings, PretrainingSettings
-from koala.processes import Processes
+from koala.settings.pretraining import HeadSettings, PretrainingSettings
+from koala.training.distributed import Processes
 
 SETTINGS, DATA, LOG = "settings.toml", "data.json", "log.jsonl"
 _PUBLIC_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
@@ -157,7 +157,7 @@ class _Stage:
         self.settings = settings
         self.data = data
         self.folder = folder
-        self.pieces = WordPieces(source)
+        self.subwords = SubwordTokenizer(source)
         self.progress = progress
         self.tell = tell
         self.started = started
@@ -183,8 +183,8 @@ class _Stage:
             self.folder / LOG,
             name,
             self.data.probes,
-            pad=self.pieces.pad,
-            pieces_per_step=settings.batch * dataset.n_pieces / len(dataset),
+            pad=self.subwords.pad,
+            subwords_per_step=settings.batch * dataset.n_subwords / len(dataset),
             tell=self.tell,
         )
         callbacks: list[TrainerCallback] = [NewMasks(dataset), log, ShowProgress(self.progress)]
@@ -195,7 +195,7 @@ class _Stage:
             model=model,
             args=args,
             train_dataset=dataset,
-            data_collator=partial(collate, pad=self.pieces.pad),
+            data_collator=partial(collate, pad=self.subwords.pad),
             callbacks=callbacks,
         )
         # Nothing goes to stdout; progress and the log are callbacks of ours.
@@ -205,7 +205,7 @@ class _Stage:
 
     def _build_masking(self) -> WordMasking | TripleMasking:
         masking = self.settings.masking
-        replacement = build_replacement(self.pieces, masking)
+        replacement = build_replacement(self.subwords, masking)
         if self.settings.stage == "text":
             return WordMasking(replacement, masking.probability)
         return TripleMasking(replacement)
@@ -266,7 +266,7 @@ def _open_folder(
     """Begin a folder, or make sure that what is in it can be gone on with."""
     facts = {
         "examples": len(data.examples),
-        "pieces": sum(len(example.pieces) for example in data.examples),
+        "subwords": sum(len(example.subwords) for example in data.examples),
         "fingerprint": fingerprint(data.examples),
     }
     path = folder / SETTINGS

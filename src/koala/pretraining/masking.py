@@ -18,7 +18,7 @@ IGNORED = -100
 class Example:
     """A tokenised text with its special pieces."""
 
-    pieces: tuple[int, ...]
+    subwords: tuple[int, ...]
     targets: tuple[tuple[int, ...], ...]
     """What may be masked: positions of pieces that are masked together, such as a word's."""
 
@@ -27,7 +27,7 @@ class Example:
 class Masked:
     """An example as an encoder reads it."""
 
-    pieces: tuple[int, ...]
+    subwords: tuple[int, ...]
     labels: tuple[int, ...]
     """For every position the piece to guess, or IGNORED."""
 
@@ -48,7 +48,7 @@ class Replacement:
     KoaLa paper does not give its own.
     """
 
-    mask_piece: int
+    mask_subword: int
     ordinary: Sequence[int]
     """The pieces that a random one is drawn from."""
     mask_share: float = 0.8
@@ -58,16 +58,16 @@ class Replacement:
         self, example: Example, targets: Iterable[tuple[int, ...]], rng: np.random.Generator
     ) -> Masked:
         """Replace the pieces of some targets."""
-        pieces = list(example.pieces)
-        labels = [IGNORED] * len(pieces)
+        subwords = list(example.subwords)
+        labels = [IGNORED] * len(subwords)
         for position in (position for target in targets for position in target):
-            labels[position] = pieces[position]
+            labels[position] = subwords[position]
             draw = rng.random()
             if draw < self.mask_share:
-                pieces[position] = self.mask_piece
+                subwords[position] = self.mask_subword
             elif draw < self.mask_share + self.random_share:
-                pieces[position] = self.ordinary[int(rng.integers(len(self.ordinary)))]
-        return Masked(tuple(pieces), tuple(labels))
+                subwords[position] = self.ordinary[int(rng.integers(len(self.ordinary)))]
+        return Masked(tuple(subwords), tuple(labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def split_instances(triple: Example) -> tuple[Example, ...]:
     """
     head, relation, tail = triple.targets
     turns = (*_halves(head), relation, *_halves(tail))
-    return tuple(Example(triple.pieces, (turn,)) for turn in turns if turn)
+    return tuple(Example(triple.subwords, (turn,)) for turn in turns if turn)
 
 
 def _halves(target: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:

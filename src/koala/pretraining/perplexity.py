@@ -21,24 +21,24 @@ PARTS = 4
 
 
 def mask_in_parts(
-    examples: Sequence[Example], mask_piece: int, *, parts: int = PARTS
+    examples: Sequence[Example], mask_subword: int, *, parts: int = PARTS
 ) -> list[Masked]:
     """Mask every target of every example exactly once.
 
     >>> for masked in mask_in_parts([Example((1, 5, 6, 7, 2), ((1,), (3,)))], 9, parts=2):
-    ...     print(masked.pieces, masked.labels)
+    ...     print(masked.subwords, masked.labels)
     (1, 9, 6, 7, 2) (-100, 5, -100, -100, -100)
     (1, 5, 6, 9, 2) (-100, -100, -100, 7, -100)
     """
     masked = []
     for example in examples:
         for part in range(min(parts, len(example.targets))):
-            hidden = {place for target in example.targets[part::parts] for place in target}
-            rows = list(enumerate(example.pieces))
+            hidden = {location for target in example.targets[part::parts] for location in target}
+            rows = list(enumerate(example.subwords))
             masked.append(
                 Masked(
-                    tuple(mask_piece if i in hidden else piece for i, piece in rows),
-                    tuple(piece if i in hidden else IGNORED for i, piece in rows),
+                    tuple(mask_subword if i in hidden else subword for i, subword in rows),
+                    tuple(subword if i in hidden else IGNORED for i, subword in rows),
                 )
             )
     return masked
@@ -51,7 +51,7 @@ def measure_perplexity(
     if not examples:
         raise KoalaError("There is nothing to measure perplexity on.")
     device = model.embeddings.device
-    ordered = sorted(examples, key=lambda each: len(each.pieces))
+    ordered = sorted(examples, key=lambda each: len(each.subwords))
     was_training = model.training
     model.eval()
     total, count = 0.0, 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.encoders.word_pieces import WordPieces
+from koala.encoders.tokenizer import SubwordTokenizer
 from koala.pretraining.examples import Progress, build_text_examples
 from koala.pretraining.masking import Example
 
@@ -19,19 +19,21 @@ Ints = NDArray[np.int32]
 def find_text_examples(
     folder: Path,
     texts: Sequence[str],
-    pieces: WordPieces,
+    subwords: SubwordTokenizer,
     *,
     longest: int,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Example]:
     """Tokenise and tag texts, or take what an earlier call has left in the folder of the run."""
     path = folder / FILE
-    key = _key_of(texts, pieces, longest)
+    key = _key_of(texts, subwords, longest)
     if path.is_file():
         with np.load(path, allow_pickle=False) as tables:
             if str(tables["key"]) == key:
-                return _unpack(*(tables[name] for name in ("pieces", "lengths", "spans", "owners")))
-    examples = build_text_examples(texts, pieces, longest=longest, progress=progress)
+                return _unpack(
+                    *(tables[name] for name in ("subwords", "lengths", "spans", "owners"))
+                )
+    examples = build_text_examples(texts, subwords, longest=longest, progress=progress)
     folder.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{FILE}")
     with temporary.open("wb") as file:
@@ -40,8 +42,8 @@ def find_text_examples(
     return examples
 
 
-def _key_of(texts: Sequence[str], pieces: WordPieces, longest: int) -> str:
-    digest = hashlib.sha256(repr((longest, pieces.first, len(pieces.ordinary))).encode())
+def _key_of(texts: Sequence[str], subwords: SubwordTokenizer, longest: int) -> str:
+    digest = hashlib.sha256(repr((longest, subwords.first, len(subwords.ordinary))).encode())
     for text in texts:
         digest.update(text.encode(errors="surrogatepass") + b"\n")
     return digest.hexdigest()
@@ -51,15 +53,15 @@ def _pack(examples: Sequence[Example]) -> dict[str, Ints]:
     """A target is a run of pieces: its first, and how many."""
     spans = [(target[0], len(target)) for example in examples for target in example.targets]
     return {
-        "pieces": np.array([p for example in examples for p in example.pieces], dtype=np.int32),
-        "lengths": np.array([len(example.pieces) for example in examples], dtype=np.int32),
+        "subwords": np.array([p for example in examples for p in example.subwords], dtype=np.int32),
+        "lengths": np.array([len(example.subwords) for example in examples], dtype=np.int32),
         "spans": np.array(spans, dtype=np.int32).reshape(-1, 2),
         "owners": np.array([len(example.targets) for example in examples], dtype=np.int32),
     }
 
 
-def _unpack(pieces: Ints, lengths: Ints, spans: Ints, owners: Ints) -> list[Example]:
-    rows = np.split(pieces, np.cumsum(lengths)[:-1])
+def _unpack(subwords: Ints, lengths: Ints, spans: Ints, owners: Ints) -> list[Example]:
+    rows = np.split(subwords, np.cumsum(lengths)[:-1])
     targets = np.split(spans, np.cumsum(owners)[:-1])
     return [
         Example(

@@ -4,10 +4,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from koala.items import Item, group_items
+from koala.inputs.examples import Item, group_items
 
 
-def hide_prompts(items: Sequence[Item], share: float, seed: int) -> list[Item]:
+def hide_questions(items: Sequence[Item], share: float, seed: int) -> list[Item]:
     """Leave out the prompts of some procedures, by chance.
 
     Those of koala's own corpus are always left out: they are titles, and who brings a text of that
@@ -17,7 +17,7 @@ def hide_prompts(items: Sequence[Item], share: float, seed: int) -> list[Item]:
     found: list[Item] = []
     for group in group_items(items):
         if generator.random() < share or group[0].procedure.convention == "koala":
-            bare = replace(group[0].procedure, prompt="")
+            bare = replace(group[0].procedure, question="")
             group = [replace(item, procedure=bare) for item in group]
         found += group
     return found

@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from koala.batch import IGNORED, TAGS, build_gold
-from koala.decoding import Output
-from koala.decoding.output import log_softmax
-from koala.decoding.tags import find_tag_marginals
+from koala.decoding.location_features import FEATURES, describe_locations
+from koala.decoding.location_reranker import LocationReranker
+from koala.decoding.viterbi import find_tag_marginals
 from koala.grid import Grid
-from koala.hints import WEIGHTS, Reranker, describe_places
-from koala.items import Item
-from koala.prediction import Scored, Temperatures
+from koala.inference.calibration import Temperatures
+from koala.inference.scoring import Scored
+from koala.inputs.examples import Item
+from koala.inputs.targets import IGNORED, TAGS, build_gold
+from koala.network.output import Output, log_softmax
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
 _BINS = 10
@@ -22,28 +23,41 @@ Floats = NDArray[np.float64]
 
 
 def find_temperatures(scored: Sequence[Scored]) -> Temperatures:
-    """Find the temperatures under which gold tags and places are the most probable."""
-    known = [one for one in scored if one[0].gold]
+    """Find the temperatures under which gold tags and locations are the most probable."""
+    known = _with_gold(scored)
     tag = _search(lambda t: _measure(_tag_nll, known, t))
-    place = _search(lambda t: _measure(_place_nll, known, t))
-    return tag, place
+    location = _search(lambda t: _measure(_location_nll, known, t))
+    return tag, location
 
 
-def measure_surprise(
+def measure_nll(
     scored: Sequence[Scored], temperatures: Temperatures = (1.0, 1.0)
 ) -> tuple[float, float]:
-    """Give the mean −log p of gold tags and of gold places."""
-    known = [one for one in scored if one[0].gold]
-    tag, place = temperatures
-    return _measure(_tag_nll, known, tag), _measure(_place_nll, known, place)
+    """Give the mean NLL of gold tags and of gold locations."""
+    known = _with_gold(scored)
+    tag, location = temperatures
+    return _measure(_tag_nll, known, tag), _measure(_location_nll, known, location)
+
+
+_Entity = tuple[Item, Output, int]
+"""An entity, the output that holds its scores, and its row there."""
+
+
+def _with_gold(scored: Sequence[Scored]) -> list[_Entity]:
+    return [
+        (item, each.output, index)
+        for each in scored
+        for index, item in enumerate(each.items)
+        if item.gold
+    ]
 
 
 def _measure(
-    surprise: Callable[[Item, Output, int, float], NDArray[np.float64]],
-    scored: Sequence[Scored],
+    nll: Callable[[Item, Output, int, float], NDArray[np.float64]],
+    known: Sequence[_Entity],
     temperature: float,
 ) -> float:
-    return float(np.mean(np.concatenate([surprise(*one, temperature) for one in scored])))
+    return float(np.mean(np.concatenate([nll(*one, temperature) for one in known])))
 
 
 def _search(loss: Callable[[float], float]) -> float:
@@ -51,33 +65,36 @@ def _search(loss: Callable[[float], float]) -> float:
 
 
 def _tag_nll(item: Item, output: Output, index: int, temperature: float) -> NDArray[np.float64]:
-    log_probabilities = find_tag_marginals(output.cool(temperature, 1.0), index)
+    log_probabilities = find_tag_marginals(output.with_temperatures(temperature, 1.0), index)
     numbers = [TAGS.index(tag) for tag in item.tags]
     return np.asarray(-log_probabilities[np.arange(len(numbers)), numbers]).clip(max=20)
 
 
-def _place_nll(item: Item, output: Output, index: int, temperature: float) -> NDArray[np.float64]:
-    scores = output.place_scores(index).astype(np.float64) / temperature
+def _location_nll(
+    item: Item, output: Output, index: int, temperature: float
+) -> NDArray[np.float64]:
+    scores = output.location_scores(index).astype(np.float64) / temperature
     log_probabilities = scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
     gold = build_gold([item])
-    places, may_stay = gold.places[0], gold.may_stay[0]
-    positions = np.flatnonzero(places != IGNORED)
-    chosen = log_probabilities[positions, places[positions]]
+    locations, may_stay = gold.locations[0], gold.may_stay[0]
+    positions = np.flatnonzero(locations != IGNORED)
+    chosen = log_probabilities[positions, locations[positions]]
     either = np.logaddexp(chosen, log_probabilities[positions, 0])
-    return np.asarray(-np.where(may_stay[positions] & (places[positions] > 0), either, chosen))
+    return np.asarray(-np.where(may_stay[positions] & (locations[positions] > 0), either, chosen))
 
 
 _PENALTY = 5.0
 """On the squared distance of the reranker's weights from those that change nothing."""
 
 
-def fit_reranker(scored: Sequence[Scored], temperatures: Temperatures) -> Reranker:
+def fit_reranker(scored: Sequence[Scored], temperatures: Temperatures) -> LocationReranker:
     """Fit the location reranker by maximum likelihood of the gold locations.
 
     With weight 1 for the network and 0 for all else it changes nothing; the penalty keeps it near.
     """
-    cells = [cell for one in scored if one[0].gold for cell in _describe_cells(*one, temperatures)]
-    identity = np.eye(1 + len(WEIGHTS))[0]
+    known = _with_gold(scored)
+    cells = [cell for one in known for cell in _describe_cells(*one, temperatures)]
+    identity = np.eye(1 + len(FEATURES))[0]
 
     def measure(theta: Floats) -> tuple[float, Floats]:
         """Give the penalised NLL and its gradient."""
@@ -90,18 +107,18 @@ def fit_reranker(scored: Sequence[Scored], temperatures: Temperatures) -> Rerank
         return nll + _PENALTY / 2 * distance @ distance, gradient + _PENALTY * distance
 
     found = minimize(measure, identity, jac=True, method="L-BFGS-B").x.round(4)
-    return Reranker(float(found[0]), dict(zip(WEIGHTS, found[1:].tolist(), strict=True)))
+    return LocationReranker(float(found[0]), dict(zip(FEATURES, found[1:].tolist(), strict=True)))
 
 
 def _describe_cells(
     item: Item, output: Output, index: int, temperatures: Temperatures
 ) -> Iterator[tuple[Floats, int]]:
     """Give (candidates, 1 + weights) of each position that has a gold location, and which it is."""
-    said = log_softmax(output.cool(*temperatures).place_scores(index))[:, :, None]
-    features = np.concatenate([said, describe_places(item.procedure, item.entity)], axis=2)
-    for position, place in enumerate(build_gold([item]).places[0]):
-        if place != IGNORED:
-            yield features[position], int(place)
+    said = log_softmax(output.with_temperatures(*temperatures).location_scores(index))[:, :, None]
+    features = np.concatenate([said, describe_locations(item.procedure, item.entity)], axis=2)
+    for position, location in enumerate(build_gold([item]).locations[0]):
+        if location != IGNORED:
+            yield features[position], int(location)
 
 
 def measure_calibration(grids: Sequence[Grid], gold: dict[str, Grid]) -> float:

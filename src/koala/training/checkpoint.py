@@ -12,9 +12,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from koala.errors import FileError, KoalaError
-from koala.model.koala import KoalaModel, build_model
+from koala.network.torch.koala import KoalaModel, build_model
 from koala.settings import Settings
-from koala.training.averaging import WeightAverage
+from koala.training.ema import EMA
 
 LAST = "last.safetensors"
 BEST = "best.safetensors"
@@ -36,7 +36,7 @@ def save_checkpoint(
     settings: Settings,
     progress: Progress,
     optimizer: torch.optim.Optimizer | None = None,
-    average: WeightAverage | None = None,
+    average: EMA | None = None,
 ) -> None:
     """Write weights, settings and progress, and what training needs to go on."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
@@ -65,7 +65,7 @@ def load_checkpoint(
     path: Path,
     model: nn.Module,
     optimizer: torch.optim.Optimizer | None = None,
-    average: WeightAverage | None = None,
+    average: EMA | None = None,
 ) -> Progress:
     """Load weights into a model, and the state of optimizer and average where asked."""
     _, progress = read_settings_of(path)

@@ -3,25 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from koala.annotators import UNSAID
 from koala.corpora import Corpus, Example
-from koala.document import (
-    Candidate,
-    Procedure,
-    Step,
-    find_candidates,
-    find_mentions,
-    write_span,
-)
+from koala.corpora.annotators import UNSAID
+from koala.document import Candidate, Procedure, Step
+from koala.document.candidates import find_candidates, write_span
+from koala.document.mentions import find_mentions
 from koala.errors import KoalaError
 from koala.grid import Grid, Row
-from koala.items import STAYS, Item, Uses, build_items
+from koala.grid.states import ABSENT, UNKNOWN
+from koala.inference.predict import annotate_as, find_triples
+from koala.inputs.examples import STAYS, Item, Participation, build_items
 from koala.knowledge.relevance import Relevance, VerbSets, count_verbs, label_triples
 from koala.knowledge.retrieval import Triples
-from koala.prediction import annotate_as, find_triples
 from koala.settings import Settings
-from koala.states import ABSENT, UNKNOWN
-from koala.text import analyze, stem
+from koala.text.nlp import analyze, stem
 
 Progress = Callable[[int, int], None]
 
@@ -59,20 +54,22 @@ def build_training_data(
         )
     )
     learned, others = procedures[:n], procedures[end:]
-    if training.adds_gold_places:
+    if training.adds_gold_locations:
         learned = add_gold_candidates(learned, [example.gold for example in train])
         others = add_gold_candidates(others, [example.gold for example in further])
     verbs = count_verbs((p, e.gold) for p, e in zip(procedures, train, strict=False) if e.gold)
-    has_uses = settings.decoder.tags == "uses"
-    own = _add_gold(learned, train, triples[:n], verbs, has_uses=has_uses)
+    has_participation = settings.decoder.tags == "participation"
+    own = _add_gold(learned, train, triples[:n], verbs, has_participation=has_participation)
     if training.annotators:
         own = add_annotators(own, train)
     return TrainingData(
         train=own,
-        dev=_add_gold(procedures[n:end], dev, triples[n:end], verbs, has_uses=has_uses),
+        dev=_add_gold(
+            procedures[n:end], dev, triples[n:end], verbs, has_participation=has_participation
+        ),
         # As it was written: decoded grids name locations as the text does, too.
         dev_gold={e.procedure.id: e.gold for e in corpus.take("dev") if e.gold},
-        extra=_add_gold(others, further, triples[end:], verbs, has_uses=has_uses),
+        extra=_add_gold(others, further, triples[end:], verbs, has_participation=has_participation),
     )
 
 
@@ -103,20 +100,28 @@ def _add_gold(
     triples: Triples,
     verbs: VerbSets,
     *,
-    has_uses: bool,
+    has_participation: bool,
 ) -> tuple[Item, ...]:
     """Build items that know what is right, and which triples say so."""
     gold = [row for example in examples if example.gold for row in example.gold.rows]
-    uses = [used for example in examples for used in _find_uses(example, has_uses=has_uses)]
+    participation = [
+        used
+        for example in examples
+        for used in _find_participation(example, has_participation=has_participation)
+    ]
     return tuple(
-        replace(item, gold=row, relevance=_label(row, item, verbs), uses=used)
-        for item, row, used in zip(build_items(procedures, triples), gold, uses, strict=True)
+        replace(item, gold=row, relevance=_label(row, item, verbs), participation=used)
+        for item, row, used in zip(
+            build_items(procedures, triples), gold, participation, strict=True
+        )
     )
 
 
-def _find_uses(example: Example, *, has_uses: bool) -> Sequence[Uses | None]:
+def _find_participation(
+    example: Example, *, has_participation: bool
+) -> Sequence[Participation | None]:
     """Give which steps use each entity and where they lead, where a network is to say so."""
-    if not has_uses:
+    if not has_participation:
         return [None] * len(example.procedure.entities)
     if example.takes_part is None or example.gold is None:
         raise KoalaError(
@@ -124,8 +129,8 @@ def _find_uses(example: Example, *, has_uses: bool) -> Sequence[Uses | None]:
             'Recipes do ("exist"); for other texts set decoder.tags to "changes".'
         )
     rows = [row.locations for row in example.gold.rows]
-    places = tuple(
-        find_step_places(
+    locations = tuple(
+        find_step_locations(
             [
                 (row[step], row[step + 1])
                 for row, used in zip(rows, example.takes_part, strict=True)
@@ -134,10 +139,10 @@ def _find_uses(example: Example, *, has_uses: bool) -> Sequence[Uses | None]:
         )
         for step in range(len(example.gold.steps))
     )
-    return [Uses(used, places) for used in example.takes_part]
+    return [Participation(used, locations) for used in example.takes_part]
 
 
-def find_step_places(used: Sequence[tuple[str, str]]) -> frozenset[str]:
+def find_step_locations(used: Sequence[tuple[str, str]]) -> frozenset[str]:
     """Find what the place of a step of a recipe may be, from where all it uses was and is.
 
     One place for all; or somewhere (`?`), where something was taken out; else none, and where all
@@ -149,10 +154,10 @@ def find_step_places(used: Sequence[tuple[str, str]]) -> frozenset[str]:
         return frozenset(named)
     if any(before not in (ABSENT, UNKNOWN) and after == UNKNOWN for before, after in used):
         return frozenset({UNKNOWN})
-    places = {after for _, after in used}
-    if came_to or len(places) != 1 or places == {UNKNOWN}:
+    locations = {after for _, after in used}
+    if came_to or len(locations) != 1 or locations == {UNKNOWN}:
         return frozenset({STAYS})
-    return frozenset({STAYS, *places})
+    return frozenset({STAYS, *locations})
 
 
 def add_annotators(items: Sequence[Item], examples: Sequence[Example]) -> tuple[Item, ...]:
@@ -171,8 +176,8 @@ def add_annotators(items: Sequence[Item], examples: Sequence[Example]) -> tuple[
         for example in examples
         for number in range(len(example.procedure.entities))
     ]
-    places = {place for rows in said for row in rows for place in row.locations}
-    phrases = sorted(places - {ABSENT, UNKNOWN, UNSAID})
+    locations = {location for rows in said for row in rows for location in row.locations}
+    phrases = sorted(locations - {ABSENT, UNKNOWN, UNSAID})
     heard = {
         phrase: [candidate.name for candidate in find_candidates([Step(phrase, words=text.words)])]
         for phrase, text in zip(phrases, analyze(phrases), strict=True)
@@ -196,11 +201,11 @@ def _name_as_candidates(row: Row, item: Item, heard: Mapping[str, Sequence[str]]
             known[" ".join(word.text.lower() for word in words)] = candidate.name
     known |= {candidate.name: candidate.name for candidate in item.procedure.candidates}
 
-    def named(place: str) -> str:
-        names = (place, *heard.get(place, ()))
-        return next((known[name] for name in names if name in known), place)
+    def named(location: str) -> str:
+        names = (location, *heard.get(location, ()))
+        return next((known[name] for name in names if name in known), location)
 
-    return Row.from_locations(row.name, [named(place) for place in row.locations])
+    return Row.from_locations(row.name, [named(location) for location in row.locations])
 
 
 def name_as_candidates(
@@ -240,13 +245,14 @@ def _squeeze_stems(phrase: str) -> str:
 
 
 def _rename(grid: Grid, names: Mapping[str, str]) -> Grid:
-    def named(place: str) -> str:
-        if place in (ABSENT, UNKNOWN):
-            return place
-        return names.get(squeeze(place)) or names.get(_squeeze_stems(place)) or place
+    def named(location: str) -> str:
+        if location in (ABSENT, UNKNOWN):
+            return location
+        return names.get(squeeze(location)) or names.get(_squeeze_stems(location)) or location
 
     rows = tuple(
-        Row.from_locations(row.name, [named(place) for place in row.locations]) for row in grid.rows
+        Row.from_locations(row.name, [named(location) for location in row.locations])
+        for row in grid.rows
     )
     return replace(grid, rows=rows)
 
@@ -278,5 +284,5 @@ def _find_missing(procedure: Procedure, gold: Grid | None) -> list[str]:
     """Give the gold places that are no candidates, in order."""
     known = {candidate.name for candidate in procedure.candidates} | {ABSENT, UNKNOWN}
     rows = gold.rows if gold else ()
-    places = dict.fromkeys(place for row in rows for place in row.locations)
-    return [place for place in places if place not in known]
+    locations = dict.fromkeys(location for row in rows for location in row.locations)
+    return [location for location in locations if location not in known]

@@ -6,26 +6,27 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from koala.batch import Batcher
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
-from koala.evaluation import DocumentScores, RecipesScores, score_corpus
+from koala.evaluation import DocumentScores, RecipesScores
 from koala.files import write_text
 from koala.grid import Grid
-from koala.items import Item, group_items, split_items
-from koala.model.koala import build_model
-from koala.prediction import Reader, Scored, Temperatures, decode_grids, score_items
-from koala.processes import Processes, trim_memory
+from koala.inference.calibration import Calibration, Temperatures
+from koala.inference.predict import decode_grids
+from koala.inference.scoring import NetworkScorer, Scored, score_all
+from koala.inputs.arrays import Batcher
+from koala.inputs.examples import Item, group_items, split_items
+from koala.network.torch.koala import build_model
 from koala.settings import SHARED, Settings
-from koala.training.augmentation import hide_prompts
-from koala.training.averaging import WeightAverage
-from koala.training.calibration import find_temperatures, measure_surprise
+from koala.tasks import find_task
+from koala.training.augmentation import hide_questions
+from koala.training.calibration import find_temperatures, measure_nll
 from koala.training.checkpoint import (
     BEST,
     LAST,
@@ -35,6 +36,8 @@ from koala.training.checkpoint import (
     save_checkpoint,
 )
 from koala.training.data import TrainingData
+from koala.training.distributed import Processes, trim_memory
+from koala.training.ema import EMA
 from koala.training.loss import (
     Losses,
     build_targets,
@@ -52,6 +55,9 @@ _TRIMMED = 8
 Tell = Callable[[str], None]
 ShowBatches = Callable[[int, int], None]
 
+_OLD_NAMES = {"dev_tags": "tag_nll", "dev_places": "location_nll", "expected_f1": "mbr_f1"}
+"""Names in the logs of earlier versions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
@@ -67,16 +73,16 @@ class Epoch:
     f1: float
     seconds: float
     evaluation_seconds: float
-    dev_tags: float | None = None
+    tag_nll: float | None = None
     """−log p of the gold tags of dev: 43 procedures say more in this than in F1."""
-    dev_places: float | None = None
-    expected_f1: float | None = None
+    location_nll: float | None = None
+    mbr_f1: float | None = None
     """Of the grids with the best expected score, where it chooses the epoch."""
 
     @property
     def choice(self) -> float:
         """What the best epoch is chosen by."""
-        return self.f1 if self.expected_f1 is None else self.expected_f1
+        return self.f1 if self.mbr_f1 is None else self.mbr_f1
 
 
 class Training:
@@ -107,11 +113,12 @@ class Training:
         if settings.decoder.crf_start == "counts":
             self.model.crf.start_from(item.tags for item in data.train)
         self.optimizer = build_optimizer(self.model, settings)
-        averaging = settings.training.averaging
-        self.average = WeightAverage(self.model, averaging) if averaging else None
+        ema_decay = settings.training.ema_decay
+        self.average = EMA(self.model, ema_decay) if ema_decay else None
         self.batcher = build_batcher(settings)
-        self.scorer = Reader(self.model.predict, self.batcher)
+        self.scorer = NetworkScorer(self.model.predict, self.batcher)
         self.progress = Progress()
+        self.task = find_task(settings)
 
     def resume(self) -> None:
         """Go on after the last whole epoch, if there is one."""
@@ -149,8 +156,8 @@ class Training:
         torch.manual_seed(seed + (self.processes.index << 32))
         start = time.perf_counter()
         items: Sequence[Item] = [*self.data.train, *self._draw_extra(seed)]
-        if self.settings.encoder.has_prompt:
-            items = hide_prompts(items, self.settings.training.hidden_prompts, seed)
+        if self.settings.encoder.has_question:
+            items = hide_questions(items, self.settings.training.hidden_questions, seed)
         batches = split_items(items, self.settings.training.batch, seed=seed)
         losses = self._learn(epoch, batches, show_batches)
         trained = time.perf_counter()
@@ -161,16 +168,13 @@ class Training:
     ) -> Epoch:
         start = time.perf_counter()
         with self.averaged():
-            scored = list(score_items(self.scorer, self.data.dev))
-        decoder, is_expected = self.settings.decoder, self.settings.training.selection == "expected"
-        # Where nothing asks for honest probabilities, they are not looked for.
-        temperatures = find_temperatures(scored) if decoder.has_hints or is_expected else (1.0, 1.0)
-        grids = decode_grids(self.data.dev, scored, settings=decoder, temperatures=temperatures)
+            scored = score_all(self.scorer, self.data.dev)
+        grids = decode_grids(scored, task=self.task)
         overall = self._score_grids(grids).overall
-        dev_tags, dev_places = measure_surprise(scored)
+        tag_nll, location_nll = measure_nll(scored)
         expected = None
-        if is_expected:
-            best = self.decode_expected(scored, temperatures)
+        if self.settings.training.selection == "mbr":
+            best = self.decode_mbr(scored, find_temperatures(scored))
             expected = self._score_grids(best).overall.f1
         return Epoch(
             epoch,
@@ -180,22 +184,22 @@ class Training:
             f1=overall.f1,
             seconds=seconds,
             evaluation_seconds=time.perf_counter() - start,
-            dev_tags=dev_tags,
-            dev_places=dev_places,
-            expected_f1=expected,
+            tag_nll=tag_nll,
+            location_nll=location_nll,
+            mbr_f1=expected,
         )
 
     def _draw_extra(self, seed: int) -> list[Item]:
         """Draw other texts for an epoch."""
         groups = group_items(self.data.extra)
         random.Random(seed).shuffle(groups)
-        drawn: list[Item] = []
+        sampled: list[Item] = []
         wanted = self.settings.training.extra_share * len(self.data.train)
         for group in groups:
-            if len(drawn) + len(group) > wanted:
+            if len(sampled) + len(group) > wanted:
                 break
-            drawn += group
-        return drawn
+            sampled += group
+        return sampled
 
     def _learn(
         self, epoch: int, batches: Sequence[Sequence[Item]], show_batches: ShowBatches
@@ -253,13 +257,13 @@ class Training:
         """Put the average of the weights in use, where there is one."""
         return nullcontext() if self.average is None else self.average.in_use()
 
-    def decode_expected(self, scored: Sequence[Scored], temperatures: Temperatures) -> list[Grid]:
-        """Give the grids of dev with the best expected score."""
-        decoder = replace(self.settings.decoder, decoding="expected")
-        return decode_grids(self.data.dev, scored, settings=decoder, temperatures=temperatures)
+    def decode_mbr(self, scored: Sequence[Scored], temperatures: Temperatures) -> list[Grid]:
+        """Give the grids of dev by MBR decoding."""
+        calibration = Calibration.with_temperatures(temperatures)
+        return decode_grids(scored, task=self.task, decoding="mbr", calibration=calibration)
 
     def _score_grids(self, grids: Sequence[Grid]) -> DocumentScores | RecipesScores:
-        return score_corpus(self.settings.corpus, grids, self.data.dev_gold)
+        return self.task.score(grids, self.data.dev_gold)
 
     def _keep(self, line: Epoch) -> None:
         is_last = self.settings.training.selection == "last"
@@ -304,7 +308,10 @@ def read_log(path: Path) -> list[Epoch]:
     """Read the epochs of a run; none where there is no log yet."""
     if not path.is_file():
         return []
-    return [Epoch(**json.loads(line)) for line in path.read_text().splitlines()]
+    return [
+        Epoch(**{_OLD_NAMES.get(name, name): value for name, value in json.loads(line).items()})
+        for line in path.read_text().splitlines()
+    ]
 
 
 def build_batcher(settings: Settings) -> Batcher:
@@ -315,7 +322,7 @@ def build_batcher(settings: Settings) -> Batcher:
         triple_tokenizer=None if knowledge.encoder == SHARED else find_weights(knowledge.encoder),
         has_prefix=settings.encoder.has_prefix,
         has_list=settings.encoder.has_list,
-        has_prompt=settings.encoder.has_prompt,
+        has_question=settings.encoder.has_question,
     )
 
 
@@ -324,7 +331,7 @@ def _describe(line: Epoch, progress: Progress) -> str:
         f"epoch {line.epoch:2}  loss {line.loss:.3f} (state {line.state_loss:.3f}, "
         f"location {line.location_loss:.3f}, attention {line.attention_loss:.3f})  "
         f"dev P {line.precision:.3f} R {line.recall:.3f} F1 {line.f1:.3f}"
-        f"{f' expected {line.expected_f1:.3f}' if line.expected_f1 is not None else ''}"
-        f"  surprise {line.dev_tags or 0:.3f} {line.dev_places or 0:.3f}"
+        f"{f' expected {line.mbr_f1:.3f}' if line.mbr_f1 is not None else ''}"
+        f"  surprise {line.tag_nll or 0:.3f} {line.location_nll or 0:.3f}"
         f"{' *' if progress.best_epoch == line.epoch else ''}  {line.seconds:.0f} s"
     )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from koala.batch import IGNORED, Gold, build_gold
-from koala.items import Item, view_items
-from koala.model.crf import CRF
-from koala.model.output import TensorOutput
+from koala.inputs.examples import Item, view_items
+from koala.inputs.targets import IGNORED, Gold, build_gold
+from koala.network.torch.crf import CRF
+from koala.network.torch.output import TensorOutput
 from koala.settings import LossSettings
 
 
@@ -28,7 +28,7 @@ class Counts:
     """What each loss of some entities is averaged over."""
 
     entities: int
-    places: float
+    locations: float
     triples: int
 
 
@@ -61,16 +61,16 @@ def compute_losses(
     """
     device = output.tags.device
     zero = output.tags.new_zeros(())
-    state, location, n_places = zero, zero, 0.0
+    state, location, n_locations = zero, zero, 0.0
     # The same for every target, and the costly part.
     log_partition = crf.log_partition(output.tags, output.step_mask)
     for target in targets:
         tags = torch.from_numpy(target.gold.tags).to(device)
         state = state + target.weight * state_loss(output, tags, crf, log_partition)
-        n = count_places(target.gold, settings)
+        n = count_locations(target.gold, settings)
         location = location + target.weight * n * location_loss(output, target.gold, settings)
-        n_places += target.weight * n
-    location = location / max(n_places, 1)
+        n_locations += target.weight * n
+    location = location / max(n_locations, 1)
     attention = attention_loss(output, targets[0].gold, settings)
     return _add_up(state, location, attention, settings)
 
@@ -84,28 +84,28 @@ def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSet
     """Weigh the losses of a share of a batch: those of all shares add up to the whole batch's."""
     return _add_up(
         losses.state * (share.entities / max(whole.entities, 1)),
-        losses.location * (share.places / max(whole.places, 1)),
+        losses.location * (share.locations / max(whole.locations, 1)),
         losses.attention * (share.triples / max(whole.triples, 1)),
         settings,
     )
 
 
-def count_places(gold: Gold, settings: LossSettings) -> int:
+def count_locations(gold: Gold, settings: LossSettings) -> int:
     """Count the places that the location loss is averaged over."""
-    places = gold.places if settings.has_initial_location else gold.places[:, 1:]
-    return int((places != IGNORED).sum())
+    locations = gold.locations if settings.has_initial_location else gold.locations[:, 1:]
+    return int((locations != IGNORED).sum())
 
 
 def count_targets(items: Sequence[Item], settings: LossSettings, annotators: float = 0.0) -> Counts:
     """Count what the losses of some entities are averaged over."""
     targets = build_targets(items, annotators)
     gold = targets[0].gold
-    n_places = sum(target.weight * count_places(target.gold, settings) for target in targets)
-    n_triples = int(gold.state_relevance.sum() + gold.place_relevance.sum())
+    n_locations = sum(target.weight * count_locations(target.gold, settings) for target in targets)
+    n_triples = int(gold.state_relevance.sum() + gold.location_relevance.sum())
     if settings.attention_form != "positives":
         n_steps = sum(len(item.procedure.steps) for item in items)
         n_triples = n_steps * gold.state_relevance.shape[-1]
-    return Counts(len(items), n_places, n_triples)
+    return Counts(len(items), n_locations, n_triples)
 
 
 def state_loss(output: TensorOutput, tags: Tensor, crf: CRF, log_partition: Tensor) -> Tensor:
@@ -119,16 +119,16 @@ def location_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> T
 
     Where an ingredient of a recipe may as well stay, −log of the sum of both.
     """
-    places = torch.from_numpy(gold.places).to(output.places.device)
-    may_stay = torch.from_numpy(gold.may_stay).to(output.places.device)
+    locations = torch.from_numpy(gold.locations).to(output.locations.device)
+    may_stay = torch.from_numpy(gold.may_stay).to(output.locations.device)
     # (batch, steps + 1, candidates)
-    log_probabilities = output.places.log_softmax(-1)
-    counts = places != IGNORED
+    log_probabilities = output.locations.log_softmax(-1)
+    counts = locations != IGNORED
     if not settings.has_initial_location:
         counts[:, 0] = False
-    chosen = log_probabilities.gather(2, places.clamp(min=0).unsqueeze(2)).squeeze(2)
+    chosen = log_probabilities.gather(2, locations.clamp(min=0).unsqueeze(2)).squeeze(2)
     either = torch.logaddexp(chosen, log_probabilities[:, :, 0])
-    chosen = torch.where(may_stay & (places > 0), either, chosen)
+    chosen = torch.where(may_stay & (locations > 0), either, chosen)
     return -_mean_where(chosen, counts)
 
 
@@ -140,12 +140,12 @@ def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> 
     device = output.tags.device
     # (batch, steps, triples)
     state_labels = torch.from_numpy(gold.state_relevance).to(device)
-    place_labels = torch.from_numpy(gold.place_relevance).to(device)
+    location_labels = torch.from_numpy(gold.location_relevance).to(device)
     log_attention = [output.state_attention]
     labels = [state_labels]
-    if output.place_attention is not None:
-        log_attention.append(attention_at_gold_place(output.place_attention, gold))
-        labels.append(place_labels)
+    if output.location_attention is not None:
+        log_attention.append(attention_at_gold_location(output.location_attention, gold))
+        labels.append(location_labels)
     chosen = torch.stack(log_attention)
     wanted = torch.stack(labels)
     if settings.attention_form == "positives":
@@ -155,12 +155,12 @@ def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> 
     return -torch.where(wanted, chosen, 0.0).sum() / pairs.clamp(min=1)
 
 
-def attention_at_gold_place(log_attention: Tensor, gold: Gold) -> Tensor:
+def attention_at_gold_location(log_attention: Tensor, gold: Gold) -> Tensor:
     """Take the row of the gold candidate at each step: (batch, steps, triples)."""
-    places = torch.from_numpy(gold.places[:, 1:]).to(log_attention.device).clamp(min=0)
+    locations = torch.from_numpy(gold.locations[:, 1:]).to(log_attention.device).clamp(min=0)
     # (batch, candidates, steps, triples); position 0 is before step 1
     steps = log_attention[:, :, 1:]
-    index = places[:, None, :, None].expand(-1, 1, -1, steps.shape[-1])
+    index = locations[:, None, :, None].expand(-1, 1, -1, steps.shape[-1])
     return steps.gather(1, index).squeeze(1)
 
 

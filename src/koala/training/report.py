@@ -8,23 +8,28 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from koala.corpora.recipes import write_grids
 from koala.display.plots import draw_curve
-from koala.evaluation import DocumentScores, RecipesScores, score_corpus, score_sentence
+from koala.evaluation import DocumentScores, RecipesScores, score_sentence
 from koala.evaluation.actions import count_actions
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
 from koala.grid import Grid
-from koala.prediction import decode_grids, score_items
-from koala.training.attention import measure_attention
-from koala.training.calibration import find_temperatures, measure_surprise
+from koala.inference.calibration import Calibration, read_calibration
+from koala.inference.predict import decode_grids
+from koala.inference.scoring import score_all
+from koala.tasks import Task, find_task
+from koala.training.attention_analysis import measure_attention
+from koala.training.calibration import find_temperatures, measure_nll
 from koala.training.checkpoint import BEST, load_checkpoint
 from koala.training.loop import LOG, Training, read_log
 
 REPORT, CURVE = "report.json", "curve.svg"
-PREDICTIONS, RECIPES = "dev.tsv", "dev.jsonl"
-EXPECTED, EXPECTED_RECIPES = "expected.tsv", "expected.jsonl"
-"""Grids as they are decoded, and those with the best expected score."""
+VITERBI, MBR = "dev", "mbr"
+"""Names of the files with the predictions on dev, by decoding; the task gives the suffix."""
+_OLD_NAMES = {"surprise": "nll", "expected": "mbr"}
+"""Names in the reports of earlier versions."""
+CALIBRATION = "calibration.json"
+"""What `koala calibrate` fitted for a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +51,9 @@ class RunReport:
     """Of the last epoch, which nobody chose."""
     temperatures: list[float] | None = None
     """Of tags and places, found on dev."""
-    expected: dict[str, float] | None = None
+    mbr: dict[str, float] | None = None
     """Precision, recall and F1 of the grids with the best expected score, under temperatures."""
-    surprise: list[float] | None = None
+    nll: list[float] | None = None
     """Mean −log p of gold tags and places, under temperatures."""
     selection: str | None = None
     """Whose F1 chose the epoch; "last": nobody's."""
@@ -58,22 +63,23 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     """Predict dev with the epoch that is kept, score it, and write all of it beside the weights."""
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
-    scored = list(score_items(training.scorer, data.dev))
+    task = find_task(settings)
+    scored = score_all(training.scorer, data.dev)
     temperatures = find_temperatures(scored)
-    grids = decode_grids(data.dev, scored, settings=settings.decoder, temperatures=temperatures)
-    scores = score_corpus(settings.corpus, grids, data.dev_gold)
+    calibration = Calibration.with_temperatures(temperatures)
+    grids = decode_grids(scored, task=task, calibration=calibration)
+    scores = task.score(grids, data.dev_gold)
     signature, sentence = scores.signature, {}
     if settings.corpus == "propara":
         found = score_sentence({grid.id: grid for grid in grids}, data.dev_gold, labels)
         signature, sentence = f"{signature} {found.signature}", dict(found.to_dict())
     attention = measure_attention(training.model, training.batcher, data.dev)
     epochs = read_log(training.folder / LOG)
-    is_recipes = settings.corpus == "recipes"
-    expected = None
-    if settings.has_expected:
-        best = training.decode_expected(scored, temperatures)
-        expected = score_corpus(settings.corpus, best, data.dev_gold).overall.to_dict()
-        _write_grids(best, training.folder / (EXPECTED_RECIPES if is_recipes else EXPECTED))
+    mbr = None
+    if "mbr" in task.decodings:
+        best = training.decode_mbr(scored, temperatures)
+        mbr = task.score(best, data.dev_gold).overall.to_dict()
+        _write_grids(best, training.folder, MBR, task)
     report = RunReport(
         seed=settings.training.seed,
         epoch=progress.epoch,
@@ -86,11 +92,11 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
         signature=signature,
         last_f1=epochs[-1].f1,
         temperatures=[*temperatures],
-        expected=expected,
-        surprise=[*measure_surprise(scored, temperatures)],
+        mbr=mbr,
+        nll=[*measure_nll(scored, temperatures)],
         selection=settings.training.selection,
     )
-    _write_grids(grids, training.folder / (RECIPES if is_recipes else PREDICTIONS))
+    _write_grids(grids, training.folder, VITERBI, task)
     draw_curve([asdict(line) for line in epochs], training.folder / CURVE)
     # The report comes last: where it is, a run is finished.
     write_text(training.folder / REPORT, json.dumps(asdict(report), indent=2) + "\n")
@@ -100,7 +106,21 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
 def read_report(folder: Path) -> RunReport | None:
     """Read the report of a finished run; None where it is not finished."""
     path = folder / REPORT
-    return RunReport(**parse_json(read_text(path))) if path.is_file() else None
+    if not path.is_file():
+        return None
+    values = parse_json(read_text(path))
+    return RunReport(**{_OLD_NAMES.get(name, name): value for name, value in values.items()})
+
+
+def read_run_calibration(folder: Path) -> Calibration:
+    """Read the calibration of a run: what was fitted for it, or the temperatures of its report."""
+    path = folder / CALIBRATION
+    if path.is_file():
+        return read_calibration(path)
+    report = read_report(folder)
+    if report is None or report.temperatures is None:
+        return Calibration()
+    return Calibration.with_temperatures((report.temperatures[0], report.temperatures[1]))
 
 
 def _without_processes(scores: DocumentScores | RecipesScores) -> dict[str, Any]:
@@ -108,9 +128,9 @@ def _without_processes(scores: DocumentScores | RecipesScores) -> dict[str, Any]
     return values | {k: v for k, v in scores.to_dict().items() if k != "per_process"}
 
 
-def _write_grids(grids: Sequence[Grid], path: Path) -> None:
-    is_tsv = path.suffix == ".tsv"
-    write_text(path, "".join(g.to_tsv() for g in grids) if is_tsv else write_grids(grids))
+def _write_grids(grids: Sequence[Grid], folder: Path, name: str, task: Task) -> None:
+    suffix, content = task.write(grids)
+    write_text(folder / f"{name}{suffix}", content)
 
 
 def _peak_memory_mb() -> float:

@@ -11,10 +11,10 @@ from koala.encoders.weights import WEIGHTS
 from koala.errors import FileError, KoalaError
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
-from koala.processes import Processes
 from koala.settings import Settings
 from koala.training.checkpoint import BEST, LAST
 from koala.training.data import Progress, TrainingData, build_training_data
+from koala.training.distributed import Processes
 from koala.training.loop import ShowBatches, Tell, Training
 from koala.training.report import RunReport, write_report
 
@@ -46,7 +46,7 @@ class DataSource:
         knowledge, extra = settings.knowledge, settings.training.extra
         triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
         training = settings.training
-        gold = (training.adds_gold_places, settings.decoder.tags, training.annotators > 0)
+        gold = (training.adds_gold_locations, settings.decoder.tags, training.annotators > 0)
         key = (settings.text, triples, gold, extra)
         if key not in self._known:
             self._known[key] = build_training_data(

@@ -11,10 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from koala import __version__
+from koala.bundled.examples import list_examples, read_example
 from koala.display import convert
 from koala.errors import KoalaError
-from koala.examples import list_examples, read_example
-from koala.trackers import Trackers
+from koala.registry import Trackers
 from koala.web.errors import RequestError, build_answer, find_problem
 from koala.web.export import TYPES, ExportFormat, read_shown
 from koala.web.guard import Guard

@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 from koala.display import Shown
-from koala.explanation import Evidence, Explanation, Reason
 from koala.grid import Grid
-from koala.states import Action
+from koala.grid.explanation import Evidence, Explanation, Reason
+from koala.grid.states import Action
 from koala.web.schemas import GridValue, ReasonValue
 
 
@@ -48,7 +48,7 @@ def _read_reason(value: ReasonValue) -> Reason:
     return Reason(
         actions={action: value.actions.get(action.value, 0.0) for action in Action},
         exists=value.exists,
-        places=value.places,
+        locations=value.locations,
         mentions=tuple(value.mentions),
         evidence=tuple(Evidence(**triple.model_dump()) for triple in value.triples),
     )

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -58,8 +59,10 @@ class Document(BaseModel):
         description="What to track, aliases with `;`. Where none are named, those worth it are "
         "found.",
     )
-    prompt: str = Field(
+    question: str = Field(
         "",
+        # Earlier versions called it prompt.
+        validation_alias=AliasChoices("question", "prompt"),
         description="The question that the text answers. It helps to find triples, and some "
         "models read it.",
     )
@@ -109,7 +112,7 @@ class ReasonValue(BaseModel):
     # Not strict: JSON has no pairs, only lists.
     actions: dict[Literal["NONE", "CREATE", "MOVE", "DESTROY"], float]
     exists: float = Field(description="How probable it is that the entity exists after the step.")
-    places: dict[str, float] = Field(description="The most probable places, best first.")
+    locations: dict[str, float] = Field(description="The most probable places, best first.")
     mentions: list[tuple[int, int]] = Field(
         description="Where the step names the entity: offsets in Unicode characters."
     )

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from koala.errors import FileError, KoalaError
-from koala.steps import split_steps
-from koala.trackers import Trackers
+from koala.registry import Trackers
+from koala.text.steps import split_steps
 from koala.web.errors import RequestError
 from koala.web.limits import Limits
 from koala.web.schemas import Document
@@ -23,25 +23,25 @@ def check_documents(
     """Refuse what can be seen to be too much, or not to be here, before a text is read."""
     _check(len(documents), limits.documents, "documents", "procedures", None)
     for number, document in enumerate(documents):
-        place = f"{number}." if in_list else ""
-        field = f"{place}text" if document.text is not None else f"{place}steps"
+        location = f"{number}." if in_list else ""
+        field = f"{location}text" if document.text is not None else f"{location}steps"
         content = document.content
         if not isinstance(content, str):
             _check(len(content), limits.steps, "steps", "steps", field)
             for index, step in enumerate(content):
                 _check_step(step, limits, f"{field}.{index}")
-        _check_step(document.prompt, limits, f"{place}prompt")
+        _check_step(document.question, limits, f"{location}question")
         length = len(content) if isinstance(content, str) else sum(map(len, content))
         _check(length, limits.characters, "characters", "characters", field)
         entities = document.entities or ()
-        _check(len(entities), limits.entities, "entities", "entities", f"{place}entities")
-        names = [(f"{place}entities.{index}", name) for index, name in enumerate(entities)]
-        named = [(f"{place}id", document.id or ""), (f"{place}model", document.model)]
+        _check(len(entities), limits.entities, "entities", "entities", f"{location}entities")
+        names = [(f"{location}entities.{index}", name) for index, name in enumerate(entities)]
+        named = [(f"{location}id", document.id or ""), (f"{location}model", document.model)]
         for where, name in [*named, *names]:
             _check(len(name), limits.name_characters, "name", "characters of a name", where)
         if document.model not in choices:
             message = f"Model {document.model!r} is not served. Served: {', '.join(choices)}."
-            raise RequestError(422, "unknown_model", message, field=f"{place}model")
+            raise RequestError(422, "unknown_model", message, field=f"{location}model")
 
 
 def _check(number: int, most: int, code: str, what: str, field: str | None) -> None:
@@ -67,16 +67,16 @@ def track_documents(
     for number, document in enumerate(documents):
         if not is_wanted():
             raise UnwantedError
-        place = f"{number}." if in_list else ""
+        location = f"{number}." if in_list else ""
         try:
             if document.text is not None:
-                _check_text(document.text, limits, f"{place}text")
+                _check_text(document.text, limits, f"{location}text")
             answers.append(_track(trackers, document, id=str(number + 1)))
         except FileError:
             # Files are the server's own: where they lie is nobody's business.
             raise
         except KoalaError as error:
-            raise RequestError(422, "not_tracked", str(error), field=place.rstrip(".")) from None
+            raise RequestError(422, "not_tracked", str(error), field=location.rstrip(".")) from None
     return json.dumps(answers if in_list else answers[0], ensure_ascii=False).encode()
 
 
@@ -97,7 +97,7 @@ def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]
         entities,
         find=document.find,
         id=document.id or id,
-        prompt=document.prompt,
+        question=document.question,
     )
     value = grid.to_dict()
     if warnings := tracker.find_warnings(document.content, document.entities):

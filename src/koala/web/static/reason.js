@@ -53,7 +53,7 @@ export function drawReason(box, grid, row, step) {
     share,
     action === cell.action,
   ]);
-  const places = best(reason.places).map(([place, share]) => [named(place), share, place === cell.after]);
+  const locations = best(reason.locations).map(([location, share]) => [named(location), share, location === cell.after]);
   const triples = reason.triples.map((triple) => [triple.sentence, triple.weight, false]);
   box.replaceChildren(
     make("h2", { id: "reason-title" }, `${entity.name}, step ${step + 1}`),
@@ -68,7 +68,7 @@ export function drawReason(box, grid, row, step) {
       "div",
       { class: "bars-line" },
       drawBars("What happens", actions),
-      drawBars("Where it is after the step", places, `It exists then with ${percent(reason.exists)}.`),
+      drawBars("Where it is after the step", locations, `It exists then with ${percent(reason.exists)}.`),
       drawBars(
         "What is known",
         triples,

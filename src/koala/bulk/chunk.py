@@ -1,0 +1,111 @@
+"""A chunk of records → lines to write. The same chunk gives the same bytes, wherever it is run."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from koala.bulk.records import Limits, Record, Task, build_task, open_record, report_bad
+from koala.discovery.add import find_missing
+from koala.errors import FileError, KoalaError
+from koala.grid import Grid
+from koala.registry import AUTO, Trackers
+from koala.text.nlp import analyze
+from koala.tracker import Tracker
+
+_DIGITS = 4
+"""Of a confidence: what a batch of other neighbours changes lies far behind these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a chunk gives: grids in the order of the records, and what is wrong with the others."""
+
+    grids: str
+    bad: str
+    n_grids: int
+    n_bad: int
+
+
+def track_records(trackers: Trackers, records: Sequence[Record], limits: Limits) -> Lines:
+    """Track the entities of a chunk; a record that cannot be tracked is reported, nothing else."""
+    tasks, problems = _read(records, limits)
+    position = {id(record): number for number, record in enumerate(records)}
+    grids: dict[int, str] = {}
+    task_of = {id(record): task for record, task in tasks}
+    for tracker, group in _share_out(trackers, tasks):
+        for record, outcome in _track(tracker, group):
+            if isinstance(outcome, Grid):
+                task = task_of[id(record)]
+                grids[position[id(record)]] = _write(outcome, task.rest, _warn(tracker, task))
+            else:
+                problems[position[id(record)]] = outcome
+    bad = [report_bad(records[number], problems[number]) for number in sorted(problems)]
+    return Lines("".join(grids[n] for n in sorted(grids)), "".join(bad), len(grids), len(bad))
+
+
+def _read(
+    records: Sequence[Record], limits: Limits
+) -> tuple[list[tuple[Record, Task]], dict[int, str]]:
+    """Read the records that can be; say of the others, by their number, what is wrong."""
+    opened: dict[int, dict[str, Any]] = {}
+    tasks: list[tuple[Record, Task]] = []
+    problems: dict[int, str] = {}
+    for number, record in enumerate(records):
+        try:
+            opened[number] = open_record(record, limits)
+        except KoalaError as error:
+            problems[number] = str(error)
+    # All paragraphs at once: they are split into sentences one by one, from what is known then.
+    texts = (value.get("text") for value in opened.values() if value.get("steps") is None)
+    analyze(text.strip() for text in texts if isinstance(text, str) and "\n" not in text.strip())
+    for number, value in opened.items():
+        try:
+            tasks.append((records[number], build_task(value, records[number].number, limits)))
+        except KoalaError as error:
+            problems[number] = str(error)
+    return tasks, problems
+
+
+def _share_out(
+    trackers: Trackers, tasks: Sequence[tuple[Record, Task]]
+) -> Iterable[tuple[Tracker, list[tuple[Record, Task]]]]:
+    """Give every tracker the texts that it fits."""
+    groups: dict[int, tuple[Tracker, list[tuple[Record, Task]]]] = {}
+    for record, task in tasks:
+        tracker = trackers.choose(AUTO, task.content)
+        groups.setdefault(id(tracker), (tracker, []))[1].append((record, task))
+    return groups.values()
+
+
+def _track(
+    tracker: Tracker, tasks: Sequence[tuple[Record, Task]]
+) -> list[tuple[Record, Grid | str]]:
+    """Track all at once; if that fails, one by one, to find out whose fault it is."""
+    try:
+        procedures = [task.procedure for _, task in tasks]
+        grids = tracker.track_all(find_missing(procedures, n_threads=tracker.n_threads))
+        return [(record, grid) for (record, _), grid in zip(tasks, grids, strict=True)]
+    except FileError:
+        # A part of koala is missing: no record's fault.
+        raise
+    except KoalaError as error:
+        if len(tasks) == 1:
+            return [(tasks[0][0], str(error))]
+        return [pair for task in tasks for pair in _track(tracker, [task])]
+
+
+def _warn(tracker: Tracker, task: Task) -> list[str]:
+    steps = [step.text for step in task.procedure.steps]
+    names = [entity.name for entity in task.procedure.entities]
+    return tracker.find_warnings(steps, names)
+
+
+def _write(grid: Grid, rest: dict[str, Any], warnings: Sequence[str]) -> str:
+    value = {**rest, **grid.to_dict()}
+    if warnings:
+        value["warnings"] = warnings
+    for entity in value["entities"]:
+        for step in entity["steps"]:
+            step["confidence"] = round(step["confidence"], _DIGITS)
+    return json.dumps(value, ensure_ascii=False) + "\n"

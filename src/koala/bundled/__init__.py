@@ -1,0 +1,5 @@
+"""Data that ship with koala: trained models and examples."""
+
+from pathlib import Path
+
+MODELS = Path(__file__).parent / "models"

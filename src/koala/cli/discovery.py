@@ -1,0 +1,64 @@
+"""`koala train-discovery`: learn which things of a text are worth tracking."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from koala.cli.corpus import Data, find_corpus
+from koala.cli.output import show, write_json
+from koala.cli.training import needs_training, tell
+
+EXAMPLE = (
+    "Example: koala train-discovery --data propara/ --recipes recipes/ --written corpus/ "
+    "-o weights.json"
+)
+
+
+def train_discovery_cli(
+    output: Annotated[Path, typer.Option("-o", "--output", help="File of the weights.")],
+    data: Data = None,
+    recipes: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Default: the folder recipes/ in $KOALA_DATA."),
+    ] = None,
+    written: Annotated[Path, typer.Option(metavar="DIR", help="koala's own corpus.")] = Path(
+        "corpus"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Learn to find entities from those of the train splits; the same data give the same file."""
+    from rich.table import Table
+
+    from koala.corpora import read_corpus
+    from koala.encoders import open_encoder
+
+    with needs_training():
+        from koala.training.discovery import Learning, learn
+
+    corpora = [read_corpus(find_corpus(data, "propara")), read_corpus(written)]
+    extra = read_corpus(find_corpus(recipes, "recipes"))
+    learned = learn(
+        [example.procedure for corpus in corpora for example in corpus.take("train")],
+        {c.name: [example.procedure for example in c.take("dev")] for c in corpora},
+        [example.procedure for example in extra.take("train")],
+        # One thread adds up in one order.
+        encoder=open_encoder(threads=1),
+        settings=Learning(),
+    )
+    learned.ranker.write(output)
+    tell(f"Wrote {output}.")
+    rows = {"train, cross-validated": learned.train}
+    rows |= {f"{name}, dev": scores for name, scores in learned.dev.items()}
+    if as_json:
+        write_json(
+            {name: {**each.to_dict(), "signature": each.signature} for name, each in rows.items()}
+        )
+        return
+    table = Table(title="Entities found, by their head nouns")
+    table.add_column("")
+    for column in ("precision", "recall", "F1"):
+        table.add_column(column, justify="right")
+    for name, each in rows.items():
+        table.add_row(name, *(f"{value:.3f}" for value in each.score.to_dict().values()))
+    show(table, *(each.signature for each in rows.values()))

@@ -1,0 +1,60 @@
+"""Probabilities of tags and locations of one entity, and the confidence of decoded cells."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koala.decoding import Names
+from koala.decoding.viterbi import TAGS, find_tag_marginals
+from koala.grid import Row
+from koala.grid.states import Tag
+from koala.network.output import Output, log_softmax
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """Probabilities of one entity."""
+
+    tags: Floats
+    """(steps, tags): over all legal sequences."""
+    locations: Floats
+    """(steps + 1, candidates): if the entity exists then; row 0 is before step 1."""
+
+    def name_tags(self) -> list[dict[str, float]]:
+        """Give the probability of every tag by its name, step by step."""
+        return [
+            {tag.value: float(p) for tag, p in zip(TAGS, row, strict=True)} for row in self.tags
+        ]
+
+    def name_locations(self, names: Names) -> list[dict[str, float]]:
+        """Give the probability of every location by its name, position by position.
+
+        A name that stands twice has the probability of its first candidate.
+        """
+        first: dict[str, int] = {}
+        for number, name in enumerate(names):
+            first.setdefault(name, number)
+        return [
+            {name: float(row[number]) for name, number in first.items()} for row in self.locations
+        ]
+
+    def find_confidences(self, row: Row, names: Names) -> tuple[float, ...]:
+        """Give the probability of each cell of a decoded row: of what happens and, where the entity
+        is created or moves, of its new location.
+        """
+        found = []
+        for step, (tag, cell) in enumerate(zip(row.tags, row.steps, strict=True)):
+            probability = self.tags[step, TAGS.index(tag)]
+            if tag in (Tag.C, Tag.M):
+                probability *= self.locations[step + 1, names.index(cell.after)]
+            found.append(float(probability))
+        return tuple(found)
+
+
+def find_change_marginals(output: Output, index: int) -> Marginals:
+    """Give the marginals where tags say what changes (forward–backward)."""
+    locations = np.exp(log_softmax(output.location_scores(index)))
+    return Marginals(np.exp(find_tag_marginals(output, index)), locations)

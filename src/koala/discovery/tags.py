@@ -1,0 +1,59 @@
+"""Verbs that the tagger took for nouns: in short steps that happens in one of fifteen."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from koala.text.nlp import Word
+
+NOUNS = frozenset({"NOUN", "PROPN"})
+MODIFIERS = NOUNS | {"ADJ"}
+
+_VERBS = frozenset({"VERB", "AUX"})
+_DETERMINERS = frozenset({"DET", "NUM", "PRON"})
+# What happens by itself, as in "Ice forms inside a cloud": hardly ever the end of a noun phrase.
+_HAPPENS = frozenset(
+    {"burn", "change", "collapse", "die", "erupt", "explode", "fall", "flow", "form", "freeze"}
+    | {"germinate", "grow", "melt", "move", "rise", "separate", "sink", "spin", "split", "travel"}
+)
+
+
+def correct_tags(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Make a verb of the noun that must be one, if there is such a noun."""
+    verb = _find_verb(words)
+    if verb is None:
+        return tuple(words)
+    return (*words[:verb], replace(words[verb], pos="VERB"), *words[verb + 1 :])
+
+
+def _find_verb(words: Sequence[Word]) -> int | None:
+    end = next((i for i, word in enumerate(words) if word.pos not in MODIFIERS), len(words))
+    following = words[end].pos if end < len(words) else ""
+    if end == 1 and following == "DET":  # "Heat the oil until it boils."
+        return 0
+    if any(word.pos in _VERBS for word in words):
+        return None
+    for index in range(1, end):  # "Ice forms inside a cloud."
+        if words[index].lemma in _HAPPENS:
+            return index
+    if end and following in _DETERMINERS | {"ADP"} and words[end].text.lower() != "of":
+        return 0  # "Place cake pan into the oven."
+    return _find_disagreement(words)
+
+
+def _find_disagreement(words: Sequence[Word]) -> int | None:
+    """Find the second of two nouns that cannot be one phrase: "The seed germinates."
+
+    One of them is a plural, and a determiner stands in front.
+    """
+    is_open = False  # whether a determiner came, and since then only adjectives and nouns
+    for index, word in enumerate(words):
+        before = words[index - 1]
+        are_nouns = is_open and before.pos in NOUNS and word.pos in NOUNS
+        if are_nouns and _is_plural(before) != _is_plural(word):
+            return index
+        is_open = word.pos in _DETERMINERS or (is_open and word.pos in MODIFIERS)
+    return None
+
+
+def _is_plural(word: Word) -> bool:
+    return word.text.lower() != word.lemma

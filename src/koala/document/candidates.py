@@ -1,0 +1,162 @@
+"""Location candidates: the noun phrases of a text where an entity may be."""
+
+from collections.abc import Sequence
+
+from koala.document.mentions import forms_of
+from koala.document.types import Candidate, Span, Step
+from koala.text.nlp import NOUNS, Word
+
+# What may stand in a place name: "large intestine", "Mississippi delta", "recycling bin".
+_MODIFIERS = NOUNS | {"ADJ"}
+# What a participle that describes a noun stands behind: "in a weighed crucible".
+_BEFORE_PHRASES = frozenset({"DET", "ADP", "ADJ"})
+# Adverbs that ProPara's annotators give as places: "the plants are one mile underground".
+_LOCATION_ADVERBS = frozenset(
+    {"above", "ashore", "below", "downstream", "downward", "elsewhere", "indoors", "inside"}
+    | {"outdoors", "outside", "overhead", "underground", "underwater", "upstream", "upward"}
+)
+
+
+def find_candidates(steps: Sequence[Step], *, has_phrases: bool = True) -> tuple[Candidate, ...]:
+    """Find the places an entity may be at: the nouns and noun phrases of the text.
+
+    For every noun, the noun with the adjectives and nouns to its left and each shorter tail, plus
+    "noun and noun", "noun or noun", "noun of noun" and "noun of the noun". Beyond the published
+    rule: possessives ("earth 's crust"), participles ("recycling bin") and a few place adverbs
+    ("underground"). Without phrases: single nouns alone.
+    """
+    mentions: dict[str, list[Span]] = {}
+    for number, step in enumerate(steps):
+        for start, end in _candidate_spans(step.words, has_phrases=has_phrases):
+            if end - start > 1 and not has_phrases:
+                continue
+            name = _location_name(step.words[start:end])
+            mentions.setdefault(name, []).append(Span(number, start, end))
+    return tuple(
+        Candidate(name, tuple(spans), text=write_span(steps, spans[0]))
+        for name, spans in mentions.items()
+    )
+
+
+def write_span(steps: Sequence[Step], span: Span) -> str:
+    """Give the words of a span as the step writes them; a sentence's first letter is lowered."""
+    step = steps[span.step]
+    first = step.words[span.start]
+    text = step.text[first.start : step.words[span.end - 1].end]
+    starts_sentence = span.start == 0 or step.words[span.start - 1].text in _SENTENCE_ENDS
+    if starts_sentence and first.pos != "PROPN" and first.text[1:].islower():
+        text = text[0].lower() + text[1:]
+    return " ".join(text.split())
+
+
+def _location_name(words: Sequence[Word]) -> str:
+    """Name a place in lemmas, as the gold grids do: "sorting centers" is "sort center"."""
+    lemmas = [word.verb_lemma or word.lemma for word in words[:-1]]
+    last = words[-1].lemma
+    # "upwards" and "upward" are one place.
+    adverb = last.removesuffix("s")
+    return " ".join([*lemmas, adverb if adverb in _LOCATION_ADVERBS else last])
+
+
+_SENTENCE_ENDS = frozenset({".", "!", "?", ":", ";"})
+
+_LONGEST_LOCATION = 16
+"""Words of a noun phrase; the longest of ProPara's train and dev texts has eleven."""
+
+
+def _candidate_spans(words: Sequence[Word], *, has_phrases: bool) -> list[tuple[int, int]]:
+    spans: set[tuple[int, int]] = set()
+    for last, word in enumerate(words):
+        if word.text.lower() in _LOCATION_ADVERBS or word.text.lower().removesuffix("s") in (
+            _LOCATION_ADVERBS
+        ):
+            spans.add((last, last + 1))
+        # Recipes name their places in single nouns, which are known beforehand.
+        if word.pos not in NOUNS and not (has_phrases and _is_mistagged(words, last)):
+            continue
+        start = last
+        spans.add((start, last + 1))
+        while start > 0 and last + 1 - start < _LONGEST_LOCATION and _may_modify(words, start - 1):
+            start -= 1
+            if words[start].pos != "PART" and not _is_hyphen(words[start]):
+                spans.add((start, last + 1))
+        if last + 1 < len(words) and words[last + 1].text.isdecimal():
+            # "flask 2"
+            spans.add((last, last + 2))
+        joined = _joined_start(words, start)
+        if joined is not None:
+            spans.add((joined, last + 1))
+    # A hyphen or a percent sign may be tagged as a noun; `-` and `?` would be more than a place.
+    named = [s for s in spans if _is_named(words[s[0]]) and _is_named(words[s[1] - 1])]
+    return sorted(named, key=lambda span: (span[0], -span[1]))
+
+
+def _is_named(word: Word) -> bool:
+    return any(letter.isalnum() for letter in word.text)
+
+
+def _may_modify(words: Sequence[Word], index: int) -> bool:
+    word, before = words[index], words[index - 1] if index else None
+    if word.pos in _MODIFIERS:
+        return True
+    if before is None:
+        return word.pos == "VERB" and word.text.lower().endswith("ing")
+    if word.text.lower() in ("'s", "’s"):
+        return before.pos in NOUNS
+    if _is_hyphen(word):
+        # "round-bottomed flask", not "flask - then"
+        return before.end == word.start and _is_named(before)
+    if index + 1 < len(words) and _is_hyphen(words[index + 1]):
+        return word.end == words[index + 1].start and _is_named(word)
+    if word.pos == "NUM":
+        # "50 ml tube"
+        return word.text[0].isdecimal()
+    if word.pos != "VERB":
+        return False
+    form = word.text.lower()
+    # "drying cabinet"; "the tared tube", but not "water heated steam".
+    return form.endswith("ing") or (form.endswith("ed") and before.pos in _BEFORE_PHRASES)
+
+
+def _is_hyphen(word: Word) -> bool:
+    return word.text in ("-", "‐", "‑")
+
+
+def _is_mistagged(words: Sequence[Word], index: int) -> bool:
+    """Tell whether a word must be a noun by where it stands: "in the still", "into an oven."."""
+    word = words[index]
+    if word.pos not in ("VERB", "ADJ", "ADV", "INTJ", "X") or not _is_named(word):
+        return False
+    if index == 0 or words[index - 1].text.lower() not in ("a", "an", "the"):
+        return False
+    behind = words[index + 1] if index + 1 < len(words) else None
+    return behind is None or behind.pos in ("PUNCT", "ADP", "CCONJ", "PRON", "SCONJ", "AUX")
+
+
+def _joined_start(words: Sequence[Word], start: int) -> int | None:
+    """Find the noun before "and", "or", "of" or "of the" in front of a noun phrase."""
+    before = [word.text.lower() for word in words[max(0, start - 2) : start]]
+    if before[-1:] in (["and"], ["or"], ["of"]):
+        noun = start - 2
+    elif before == ["of", "the"]:
+        noun = start - 3
+    else:
+        return None
+    return noun if noun >= 0 and words[noun].pos in NOUNS else None
+
+
+def add_known(
+    candidates: tuple[Candidate, ...], known: Sequence[str], steps: Sequence[Step]
+) -> tuple[Candidate, ...]:
+    """Number the candidates that are known places, and add those that are missing.
+
+    The tagger may have taken a place for something else than a noun: "preheat oven".
+    """
+    number = {name: i for i, name in enumerate(known, 1)}
+    found: dict[str, list[Span]] = {}
+    for i, step in enumerate(steps):
+        for index, word in enumerate(step.words):
+            for name in forms_of(word) & number.keys() if _is_named(word) else ():
+                found.setdefault(name, []).append(Span(i, index, index + 1))
+    others = tuple(c for c in candidates if c.name not in number)
+    return others + tuple(Candidate(n, tuple(found.get(n, ())), i) for n, i in number.items())

@@ -1,0 +1,5 @@
+"""Grids: what happens to every entity at every step, the states behind them, and explanations."""
+
+from koala.grid.grid import COLUMNS, EMPTY, Cell, Grid, Row
+
+__all__ = ["COLUMNS", "EMPTY", "Cell", "Grid", "Row"]

@@ -1,0 +1,1 @@
+"""Annotated procedures → a network's scores → grids and explanations."""

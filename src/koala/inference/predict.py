@@ -1,0 +1,187 @@
+"""Annotated procedures → triples → scores → grids, whatever the network runs on."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from koala.decoding import Decoding, Names
+from koala.decoding.mbr.search import sample_grids
+from koala.document import Procedure, annotate
+from koala.grid import Grid, Row
+from koala.grid.states import UNKNOWN
+from koala.inference.calibration import Calibration
+from koala.inference.scoring import Scored, Scorer, score_all, score_procedures
+from koala.inputs.examples import Item
+from koala.knowledge.retrieval import Triples, retrieve_triples
+from koala.network.output import Output
+from koala.settings import KnowledgeSettings, TextSettings
+from koala.tasks import PROPARA, Task
+
+Progress = Callable[[int, int], None]
+
+_UNCALIBRATED = Calibration()
+
+
+def annotate_as(settings: TextSettings, procedures: Sequence[Procedure]) -> list[Procedure]:
+    """Add words, mentions and location candidates as a network's settings ask for."""
+    return annotate(
+        procedures,
+        has_parts=settings.mentions == "parts",
+        has_phrases=settings.locations == "phrases",
+        known_locations=settings.known_locations.split(),
+    )
+
+
+def find_triples(
+    procedures: Sequence[Procedure],
+    settings: KnowledgeSettings,
+    *,
+    n_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Triples:
+    """Retrieve triples for every entity; none where knowledge is not used."""
+    if not settings.is_used:
+        return [tuple(() for _ in procedure.entities) for procedure in procedures]
+    return retrieve_triples(
+        procedures,
+        store=settings.store,
+        n_triples=settings.n_triples,
+        has_fuzzy=settings.has_fuzzy,
+        n_threads=n_threads,
+        progress=progress,
+    )
+
+
+def predict_grids(
+    scorer: Scorer,
+    items: Sequence[Item],
+    *,
+    task: Task = PROPARA,
+    decoding: Decoding = "viterbi",
+    calibration: Calibration | None = None,
+    progress: Progress = lambda _done, _total: None,
+) -> list[Grid]:
+    """Predict the grid of every procedure; with a calibration every cell has a confidence."""
+    grids: dict[int, Grid] = {}
+    n_done = 0
+    for number, scored in score_procedures(scorer, items):
+        grids[number] = decode_grid(scored, task=task, decoding=decoding, calibration=calibration)
+        n_done += len(scored.items)
+        progress(n_done, len(items))
+    return [grids[number] for number in sorted(grids)]
+
+
+def decode_grids(
+    scored: Iterable[Scored],
+    *,
+    task: Task = PROPARA,
+    decoding: Decoding = "viterbi",
+    calibration: Calibration | None = None,
+) -> list[Grid]:
+    """Decode procedures that have been scored."""
+    return [
+        decode_grid(each, task=task, decoding=decoding, calibration=calibration) for each in scored
+    ]
+
+
+def decode_grid(
+    scored: Scored,
+    *,
+    task: Task = PROPARA,
+    decoding: Decoding = "viterbi",
+    calibration: Calibration | None = None,
+) -> Grid:
+    """Decode one procedure; with a calibration every cell has a confidence."""
+    procedure, items = scored.procedure, scored.items
+    known = calibration or _UNCALIBRATED
+    output = known.apply(scored.output, items)
+    names = name_candidates(procedure)
+    entities = [name_entity(item) for item in items]
+    start: Decoding = "viterbi" if decoding == "mbr" else decoding
+    rows = task.decode(output, entities, names, start)
+    if decoding == "mbr":
+        rows = task.choose(output, rows, names, known.consistency)
+    if calibration is not None:
+        rows = [_add_confidences(row, task, output, index, names) for index, row in enumerate(rows)]
+    return _build_grid(procedure, procedure.id, rows)
+
+
+def _add_confidences(row: Row, task: Task, output: Output, index: int, names: Names) -> Row:
+    confidences = task.find_marginals(output, index, names).find_confidences(row, names)
+    return Row.from_locations(row.name, row.locations, confidences)
+
+
+def _build_grid(procedure: Procedure, id: str, rows: Sequence[Row]) -> Grid:
+    return Grid(id, tuple(step.text for step in procedure.steps), tuple(rows))
+
+
+def predict_samples(
+    scorer: Scorer,
+    items: Sequence[Item],
+    n: int,
+    *,
+    calibration: Calibration = _UNCALIBRATED,
+    seed: int = 0,
+    progress: Progress = lambda _done, _total: None,
+) -> list[Grid]:
+    """Sample `n` grids of every procedure from the network's posterior.
+
+    A network that learns from many of them also learns how sure this one was (distillation).
+    """
+    all_scored = score_all(scorer, items)
+    found: list[Grid] = []
+    for n_done, scored in enumerate(all_scored, 1):
+        procedure = scored.procedure
+        sampled = sample_grids(
+            calibration.scale(scored.output, procedure),
+            [name_entity(item) for item in scored.items],
+            name_candidates(procedure),
+            n,
+            consistency=calibration.consistency,
+            seed=seed,
+        )
+        found += [
+            _build_grid(procedure, f"{procedure.id}#{number}", rows)
+            for number, rows in enumerate(sampled, 1)
+        ]
+        progress(n_done, len(all_scored))
+    return found
+
+
+def predict_probabilities(
+    scorer: Scorer,
+    items: Sequence[Item],
+    *,
+    task: Task = PROPARA,
+    calibration: Calibration = _UNCALIBRATED,
+) -> Iterator[dict[str, object]]:
+    """Give the probability of every tag and location, entity by entity."""
+    for scored in score_all(scorer, items):
+        names = name_candidates(scored.procedure)
+        output = calibration.scale(scored.output, scored.procedure)
+        for index, item in enumerate(scored.items):
+            marginals = task.find_marginals(output, index, names)
+            yield {
+                "id": scored.procedure.id,
+                "entity": name_entity(item),
+                "tags": marginals.name_tags(),
+                "locations": marginals.name_locations(names),
+            }
+
+
+def name_candidates(procedure: Procedure) -> Names:
+    """Name the location candidates in the order of every output: `?` first.
+
+    As the text writes them; in lemmas where the convention is that of ProPara or Recipes, whose
+    gold is lemmatised. Two that the text writes alike are told apart by their lemmas.
+    """
+    candidates = procedure.candidates
+    if procedure.convention != "koala":
+        return (UNKNOWN, *(candidate.name for candidate in candidates))
+    times = Counter(candidate.surface for candidate in candidates)
+    names = (c.surface if times[c.surface] == 1 else c.name for c in candidates)
+    return (UNKNOWN, *names)
+
+
+def name_entity(item: Item) -> str:
+    """Give the name of an item's entity."""
+    return item.procedure.entities[item.entity].name

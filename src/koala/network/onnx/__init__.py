@@ -1,0 +1,1 @@
+"""An exported network on onnxruntime; no torch is needed."""

@@ -1,0 +1,6 @@
+"""Wikipedia: paragraphs from files of any size, and those most similar to a procedure."""
+
+from koala.pretraining.wikipedia.paragraphs import Paragraph, read_paragraphs
+from koala.pretraining.wikipedia.retrieval import Retrieved, Retriever, retrieve_paragraphs
+
+__all__ = ["Paragraph", "Retrieved", "Retriever", "read_paragraphs", "retrieve_paragraphs"]

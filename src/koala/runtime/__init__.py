@@ -1,1 +1,0 @@
-"""The exported network, run without torch."""

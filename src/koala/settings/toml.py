@@ -1,0 +1,108 @@
+"""Settings as TOML: dataclasses from plain values, with checked names and types, and back."""
+
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from koala.errors import FileError, KoalaError
+from koala.files import read_text
+
+_Settings = TypeVar("_Settings")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; whatever is wrong with it is a KoalaError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise KoalaError(f"Not TOML: {error}.") from None
+
+
+def read_values(path: Path, readers: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Read a settings file; with `extends = "other.toml"` it holds only what differs from that."""
+    if path in readers:
+        raise FileError(path, "extends itself.")
+    try:
+        values = parse_toml(read_text(path))
+    except FileError:
+        raise
+    except KoalaError as error:
+        raise FileError(path, str(error)) from None
+    base = values.pop("extends", None)
+    if base is None:
+        return values
+    if not isinstance(base, str):
+        raise FileError(path, f"extends is {base!r}; the name of a settings file was expected.")
+    merged = read_values(path.parent / base, (*readers, path))
+    return merge_values(merged, values)
+
+
+def merge_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Put values over those of a base, table by table."""
+    merged = dict(base)
+    for name, value in values.items():
+        old = merged.get(name)
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            value = {**old, **value}
+        merged[name] = value
+    return merged
+
+
+def build_settings(kind: type[_Settings], values: Mapping[str, Any], where: str = "") -> _Settings:
+    """Build settings of any dataclass from plain values, checking names and types."""
+    if not is_dataclass(kind):
+        raise TypeError(kind)
+    hints = typing.get_type_hints(kind)
+    known = {each.name for each in fields(kind)}
+    for name in values:
+        if name not in known:
+            raise KoalaError(f"{where}{name} is unknown. Known here: {', '.join(sorted(known))}.")
+    built = {name: _convert(hints[name], value, f"{where}{name}") for name, value in values.items()}
+    return typing.cast(_Settings, kind(**built))
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
+    if is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise KoalaError(f"{where} must be a table, {value!r} came.")
+        return build_settings(typing.cast(type[Any], hint), value, f"{where}.")
+    options = _options(hint)
+    if typing.get_origin(hint) is Literal:
+        if value not in options:
+            raise KoalaError(f"{where} is {value!r}; one of {', '.join(options)} was expected.")
+        return value
+    if float in options and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) not in options:
+        names = " or ".join(option.__name__ for option in options if option is not type(None))
+        raise KoalaError(f"{where} is {value!r}; {names} was expected.")
+    return value
+
+
+def _options(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) in (typing.Union, Literal):
+        return typing.get_args(hint)
+    return (hint,)
+
+
+def write_toml(values: Mapping[str, Any]) -> str:
+    """Write plain values and one level of tables; None is left out, as TOML has none."""
+    lines = [_line(k, v) for k, v in values.items() if not isinstance(v, Mapping) and v is not None]
+    for name, table in values.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{name}]"]
+            lines += [_line(key, value) for key, value in table.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _line(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return f"{key} = {str(value).lower()}"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'{key} = "{escaped}"'
+    return f"{key} = {value!r}"

@@ -1,0 +1,81 @@
+"""Recipes: tags say which steps use an ingredient; all ingredients of a recipe are decoded jointly;
+location changes are scored.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from koala.corpora.recipes import write_grids
+from koala.decoding import Decoding, Names
+from koala.decoding.marginals import Marginals
+from koala.decoding.mbr.recipes import choose_changes
+from koala.decoding.recipes import decode_recipe, find_participation_marginals
+from koala.errors import KoalaError
+from koala.evaluation import RecipesScores, score_recipes
+from koala.evaluation.scores import Grids, group_by_id
+from koala.grid import Grid, Row
+from koala.grid.states import ABSENT
+from koala.network.output import Output
+from koala.tasks.propara import PROPARA
+from koala.tasks.task import Task
+
+
+class Recipes(Task):
+    """The task of koala-recipes."""
+
+    name: ClassVar[str] = "recipes"
+    decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "mbr")
+
+    def decode(
+        self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
+    ) -> list[Row]:
+        """Decode all ingredients jointly: a step has one location for everything it uses."""
+        rows = decode_recipe(output)
+        return [
+            Row.from_locations(name, [names[place] if place >= 0 else ABSENT for place in row])
+            for name, row in zip(entities, rows, strict=True)
+        ]
+
+    def choose(
+        self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
+    ) -> list[Row]:
+        """Choose the location changes with the best expected F1."""
+        return choose_changes(output, [row.name for row in rows], names)
+
+    def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
+        """Turn participation probabilities into those of changes and locations."""
+        return find_participation_marginals(output, index, names)
+
+    def score(self, predicted: Grids, gold: Grids) -> RecipesScores:
+        """Score location changes."""
+        return score_recipes(group_by_id(predicted), group_by_id(gold))
+
+    def write(self, grids: Sequence[Grid]) -> tuple[str, str]:
+        """Write the corpus's own JSON lines."""
+        return ".jsonl", write_grids(grids)
+
+
+class RecipesChanges(Recipes):
+    """Recipes with ProPara's tags of changes, as in the paper; they have no MBR decoding."""
+
+    decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "repair", "presence")
+
+    def decode(
+        self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
+    ) -> list[Row]:
+        """Decode every ingredient by itself."""
+        return PROPARA.decode(output, entities, names, decoding)
+
+    def choose(
+        self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
+    ) -> list[Row]:
+        """Refuse: the expected score of Recipes needs participation tags."""
+        raise KoalaError('MBR decoding of recipes needs decoder.tags = "participation".')
+
+    def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
+        """Give the marginals over legal tag sequences."""
+        return PROPARA.find_marginals(output, index, names)
+
+
+RECIPES = Recipes()
+RECIPES_CHANGES = RecipesChanges()

@@ -1,0 +1,1 @@
+"""Text: words and sentences, steps, language, recipe detection."""

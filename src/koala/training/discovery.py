@@ -1,0 +1,215 @@
+"""Learns which things of a text are worth tracking from the entities that people chose to track."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+from sklearn.linear_model import LogisticRegression
+
+from koala.corpora.corpus import find_fold
+from koala.discovery.features import WORDED, Described, Description, describe_procedures
+from koala.discovery.ranker import Ranker, choose
+from koala.document import Procedure
+from koala.encoders import Encoder
+from koala.errors import KoalaError
+from koala.evaluation.discovery import (
+    DiscoveryScores,
+    match_names,
+    score_entities,
+)
+
+THRESHOLDS = np.arange(0.2, 0.6, 0.01).round(2)
+"""Those that are tried."""
+
+_DIGITS = 4  # of a weight; more would differ from machine to machine
+
+_MOST_STEPS = 2000
+"""Of the fit; it needs about 300."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Settings, chosen by cross-validation on train; see `results/participants.md`."""
+
+    l2: float = 3.0
+    """Strength of the penalty on squared weights."""
+    words: float = 1.5
+    """What features that name a word are multiplied by: the more, the less they are penalised."""
+    nouns: float = 0.25
+    """The same for the vectors of nouns."""
+    verbs: float = 0.2
+    """The same for the vectors of verbs."""
+    least: int = 4
+    """How many things must have a feature for it to count."""
+    folds: int = 5
+    extra: int = 200
+    """How many procedures of a second corpus are read, so that recipes are not foreign."""
+    extra_weight: float = 0.3
+    """How much a thing of those counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A procedure as the learner sees it."""
+
+    procedure: Procedure
+    described: Described
+
+    @property
+    def gold(self) -> list[str]:
+        """The names that people chose."""
+        return [entity.name for entity in self.procedure.entities]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all things."""
+        return [thing.name for thing in self.described[0]]
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """(things): which of them are among those people chose."""
+        matched = set(match_names(self.names, self.gold).values())
+        return np.array([number in matched for number in range(len(self.names))], dtype=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A ranker, and how well it did where it had not looked."""
+
+    ranker: Ranker
+    train: DiscoveryScores
+    """In cross-validation, with the threshold that was chosen there."""
+    dev: Mapping[str, DiscoveryScores]
+    """By the name of the corpus."""
+
+
+def learn(
+    train: Sequence[Procedure],
+    dev: Mapping[str, Sequence[Procedure]],
+    extra: Sequence[Procedure] = (),
+    *,
+    encoder: Encoder,
+    settings: Learning,
+) -> Learned:
+    """Learn from procedures whose entities are known; dev is only looked at to report."""
+    lessons, others = (build_lessons(each, encoder) for each in (train, extra[: settings.extra]))
+    scores = cross_validate(lessons, others, settings)
+    threshold = find_threshold(lessons, scores)
+    ranker = replace(fit(lessons, others, settings), encoder=encoder.name, threshold=threshold)
+    unseen = {name: build_lessons(each, encoder) for name, each in dev.items()}
+    return Learned(
+        ranker,
+        train=score_lessons(lessons, scores, threshold),
+        dev={
+            name: score_lessons(
+                each,
+                [[ranker.score(thing) for thing in lesson.described[1]] for lesson in each],
+                threshold,
+            )
+            for name, each in unseen.items()
+        },
+    )
+
+
+def build_lessons(procedures: Sequence[Procedure], encoder: Encoder) -> list[Lesson]:
+    """Describe the things of procedures whose entities are known."""
+    described = describe_procedures(procedures, encoder)
+    return [Lesson(*pair) for pair in zip(procedures, described, strict=True)]
+
+
+def cross_validate(
+    lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning
+) -> list[list[float]]:
+    """Give for every lesson the scores of its things from a ranker that never saw its prompt."""
+    parts = [find_fold(lesson.procedure, settings.folds) for lesson in lessons]
+    rankers = []
+    for part in range(settings.folds):
+        others = [lesson for lesson, other in zip(lessons, parts, strict=True) if other != part]
+        rankers.append(fit(others, extra, settings))
+    return [
+        [rankers[part].score(description) for description in lesson.described[1]]
+        for lesson, part in zip(lessons, parts, strict=True)
+    ]
+
+
+def find_threshold(lessons: Sequence[Lesson], scores: Sequence[Sequence[float]]) -> float:
+    """Find the threshold with the best F1; of equal ones the lowest."""
+    return float(max(THRESHOLDS, key=lambda t: score_lessons(lessons, scores, float(t)).score.f1))
+
+
+def score_lessons(
+    lessons: Sequence[Lesson], scores: Sequence[Sequence[float]], threshold: float
+) -> DiscoveryScores:
+    """Score what a threshold would choose."""
+    return score_entities(
+        {
+            lesson.procedure.id: [lesson.names[number] for number in choose(each, threshold)]
+            for lesson, each in zip(lessons, scores, strict=True)
+        },
+        {lesson.procedure.id: lesson.gold for lesson in lessons},
+    )
+
+
+def fit(lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning) -> Ranker:
+    """Fit a ranker; its threshold is still to be found."""
+    everything = [*lessons, *extra]
+    descriptions = [each for lesson in everything for each in lesson.described[1]]
+    if not descriptions:
+        raise KoalaError("There is nothing to learn from: give procedures that name something.")
+    counts = Counter(name for each in descriptions for name in each.features)
+    names = sorted(name for name, count in counts.items() if count >= settings.least)
+    # Named features, then the vectors; the larger a feature, the less its weight is penalised.
+    scales = np.array(
+        [settings.words if name.startswith(WORDED) else 1.0 for name in names]
+        + [settings.nouns] * len(descriptions[0].noun)
+        + [settings.verbs] * len(descriptions[0].verb)
+    )
+    # (things, features)
+    table = hstack(
+        [
+            _build_named(descriptions, names),
+            csr_matrix(np.array([each.noun for each in descriptions], dtype=np.float64)),
+            csr_matrix(np.array([each.verb for each in descriptions], dtype=np.float64)),
+        ]
+    ).tocsr()
+    labels = np.concatenate([lesson.labels for lesson in everything])
+    n_first = sum(len(lesson.names) for lesson in lessons)
+    importance = np.where(np.arange(len(labels)) < n_first, 1.0, settings.extra_weight)
+    scaled = table.multiply(scales).tocsr()
+    weights = fit_logistic(scaled, labels, importance, l2=settings.l2) * scales
+    weights = weights.round(_DIGITS)
+    named, noun, verb = np.split(weights, [len(names), (len(names) + len(weights)) // 2])
+    return Ranker("", 0.5, dict(zip(names, named.tolist(), strict=True)), noun, verb)
+
+
+def fit_logistic(
+    table: Any,  # noqa: ANN401
+    labels: NDArray[np.bool_],
+    importance: NDArray[np.float64],
+    *,
+    l2: float,
+) -> NDArray[np.float64]:
+    """Fit a logistic regression with the penalty l2 / 2 · |w|²; a bias is one of the features.
+
+    `table` is (things, features), labels and importance are (things).
+    """
+    model = LogisticRegression(C=1 / l2, fit_intercept=False, max_iter=_MOST_STEPS, tol=1e-10)
+    model.fit(table, labels, sample_weight=importance)
+    return np.asarray(model.coef_[0])
+
+
+def _build_named(descriptions: Sequence[Description], names: Sequence[str]) -> Any:  # noqa: ANN401
+    """Build (things, named features), sparse."""
+    columns = {name: column for column, name in enumerate(names)}
+    cells = [
+        (row, columns[name], value)
+        for row, description in enumerate(descriptions)
+        for name, value in description.features.items()
+        if name in columns
+    ]
+    rows, numbers, values = zip(*cells, strict=True)
+    return csr_matrix((values, (rows, numbers)), shape=(len(descriptions), len(names)))

@@ -1,0 +1,1 @@
+"""A trained network → a folder that runs without torch."""

@@ -1,0 +1,167 @@
+"""A trained network → ONNX graphs that run without torch, and the card that describes them.
+
+Triples have a graph of their own where they are read: what it says of one holds for all texts.
+"""
+
+import hashlib
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+import torch
+from safetensors.numpy import save
+from torch import Tensor, nn
+
+import koala
+from koala.inputs.arrays import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch, Batcher
+from koala.inputs.examples import Item
+from koala.network.card import (
+    NETWORK,
+    OUTPUTS,
+    TABLES,
+    TRIPLES,
+    Card,
+    write_card,
+)
+from koala.network.torch.ensemble import HeadEnsemble
+from koala.network.torch.koala import KoalaModel
+from koala.training.export.packing import PublicTables, pack, round_weights
+
+_OPSET = 17
+_AXES = {
+    "subwords": ("procedures", "subwords"),
+    "subwords_mask": ("procedures", "subwords"),
+    "step_subwords": ("procedures", "steps", "subwords"),
+    "verb_subwords": ("procedures", "steps", "subwords"),
+    "candidate_subwords": ("procedures", "candidates", "steps", "subwords"),
+    "candidate_mask": ("procedures", "candidates"),
+    "candidate_number": ("procedures", "candidates"),
+    "step_mask": ("procedures", "steps"),
+    "convention": ("procedures",),
+    "procedure": ("batch",),
+    "group": ("batch",),
+    "entity_subwords": ("batch", "steps", "subwords"),
+    "name_subwords": ("batch", "subwords"),
+    "triple_subwords": ("distinct triples", "triple subwords"),
+    "triple_subwords_mask": ("distinct triples", "triple subwords"),
+    "triple_input_mask": ("distinct triples", "triple subwords"),
+    "triples": ("batch", "triples"),
+    "triple_mask": ("batch", "triples"),
+    TRIPLE_VECTORS: ("distinct triples",),
+    "tags": ("batch", "steps"),
+    "locations": ("batch", "positions", "candidates"),
+    "attention": ("batch", "steps", "triples"),
+}
+
+
+class _Graph(nn.Module):
+    """The network with plain tensors in and out."""
+
+    def __init__(self, model: KoalaModel | HeadEnsemble, names: Sequence[str]) -> None:
+        super().__init__()
+        self.model = model
+        self._names = names
+
+    def forward(self, *arrays: Tensor) -> tuple[Tensor, ...]:
+        output = self.model.score(dict(zip(self._names, arrays, strict=True)))
+        if output.state_attention is None:
+            return output.tags, output.locations
+        return output.tags, output.locations, output.state_attention.exp()
+
+
+class _TripleGraph(nn.Module):
+    """What a network does to triples."""
+
+    def __init__(self, model: KoalaModel | HeadEnsemble) -> None:
+        super().__init__()
+        # The whole model: its layers are tables of the graph only where they are a module's own.
+        self.model = model
+
+    def forward(self, *arrays: Tensor) -> Tensor:
+        vectors: Tensor = self.model.read_triples(*arrays)
+        return vectors
+
+
+def export_network(
+    model: KoalaModel | HeadEnsemble,
+    batcher: Batcher,
+    items: Sequence[Item],
+    folder: Path,
+    card: Card,
+    *,
+    public: PublicTables | None = None,
+) -> None:
+    """Write a network as ONNX with 8-bit weights; `items` are an example of what it will read.
+
+    The model's own weights are rounded, too: from then on both say the same. What training has left
+    as it is in a public encoder may stay out, and is read from there, or from an 8-bit copy.
+    """
+    model.eval()
+    model.forget()
+    tables = public or PublicTables()
+    round_weights(model, tables)
+    batch = batcher.build(items)
+    arrays = {each.name: torch.from_numpy(getattr(batch, each.name)) for each in fields(Batch)}
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:
+        workshop = Path(name)
+        paths = [workshop / NETWORK]
+        if model.triple_encoder is not None:
+            inputs = {name: arrays.pop(name) for name in TRIPLE_INPUTS}
+            paths.append(workshop / TRIPLES)
+            _export(_TripleGraph(model), inputs, (TRIPLE_VECTORS,), paths[1])
+            with torch.no_grad():
+                arrays[TRIPLE_VECTORS] = model.read_triples(*inputs.values())
+        outputs = OUTPUTS if model.triple_encoder is not None else OUTPUTS[:-1]
+        _export(_Graph(model, list(arrays)), arrays, outputs, paths[0])
+        packed = pack(paths, tables)
+        if packed.shared:
+            (workshop / TABLES).write_bytes(save(packed.shared))
+        for old in (NETWORK, TRIPLES, TABLES):
+            (folder / old).unlink(missing_ok=True)
+        for new in sorted(workshop.iterdir()):
+            new.replace(folder / new.name)
+    transitions, starts, ends = (part.tolist() for part in model.potentials())
+    digest = _digest_of(folder, tables.file)
+    whole = replace(
+        card,
+        transitions=transitions,
+        starts=starts,
+        ends=ends,
+        signature=f"{card.name}|network:{digest}|koala:{koala.__version__}",
+        needs=packed.needs,
+        public=packed.public,
+        encoder=os.path.relpath(tables.file, folder) if tables.file else "",
+    )
+    write_card(whole, folder)
+
+
+def _export(
+    graph: nn.Module, arrays: Mapping[str, Tensor], outputs: Sequence[str], path: Path
+) -> None:
+    with warnings.catch_warnings():
+        # The exporter that follows control flow cannot yet write an LSTM over sequences of several
+        # lengths; this one can.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            graph,
+            tuple(arrays.values()),
+            str(path),
+            dynamo=False,
+            opset_version=_OPSET,
+            input_names=list(arrays),
+            output_names=list(outputs),
+            dynamic_axes={name: dict(enumerate(_AXES[name])) for name in (*arrays, *outputs)},
+        )
+
+
+def _digest_of(folder: Path, encoder: Path | None) -> str:
+    """Give a short digest of all that a network is."""
+    digest = hashlib.sha256()
+    for path in (*(folder / name for name in (NETWORK, TRIPLES, TABLES)), encoder):
+        if path is not None and path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]

@@ -1,0 +1,130 @@
+"""A checkpoint → the folder of a network that runs without torch, measured on dev."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from koala.corpora import Corpus
+from koala.decoding.location_reranker import LocationReranker
+from koala.document import CONVENTIONS
+from koala.encoders.weights import find_weights
+from koala.encoders.windows import load_tokenizer
+from koala.inference.calibration import Calibration, Temperatures
+from koala.inference.predict import decode_grids
+from koala.inference.scoring import NetworkScorer, score_all
+from koala.network.card import MBR, TOKENIZER, Card, read_card, write_card
+from koala.network.onnx.network import OnnxNetwork
+from koala.network.torch.ensemble import HeadEnsemble
+from koala.network.torch.koala import KoalaModel
+from koala.settings import Settings
+from koala.tasks import find_task
+from koala.training.calibration import find_temperatures, fit_reranker, measure_calibration
+from koala.training.checkpoint import open_checkpoint
+from koala.training.export.onnx import export_network
+from koala.training.export.packing import read_public, round_public
+from koala.training.loop import build_batcher
+from koala.training.run import DataSource
+
+
+def release(
+    checkpoints: Sequence[Path],
+    source: DataSource,
+    folder: Path,
+    name: str,
+    *,
+    leaves_out_public: bool = False,
+    encoder: Path | None = None,
+    written: Corpus | None = None,
+    calibration: Calibration | None = None,
+) -> Card:
+    """Export, then find temperatures and measure on dev what was exported, not what was trained.
+
+    Several checkpoints over one frozen encoder become one network, whose heads are averaged. What
+    is as it was in the public encoder may be left out, to be read from there, or from a file
+    beside, `encoder`, that several networks read: 8-bit numbers, made where it is missing. The dev
+    split of koala's own corpus gives the temperatures for its convention.
+    """
+    opened = [open_checkpoint(checkpoint) for checkpoint in checkpoints]
+    settings = opened[0][1]
+    model: KoalaModel | HeadEnsemble = opened[0][0]
+    if len(opened) > 1:
+        model = HeadEnsemble([each for each, _ in opened])
+    batcher = build_batcher(settings)
+    data = source.get(settings)
+    settings = settings.without_stages()
+    card = Card(name, settings.to_toml())
+    public = None
+    if encoder is not None:
+        public = round_public(find_weights(settings.encoder.name), encoder)
+    elif leaves_out_public:
+        public = read_public(find_weights(settings.encoder.name))
+    export_network(model, batcher, data.dev[:8], folder, card, public=public)
+    _copy_tokenizer(settings.encoder.name, folder)
+    return measure(folder, source, written, calibration=calibration)
+
+
+def measure(
+    folder: Path,
+    source: DataSource,
+    written: Corpus | None = None,
+    *,
+    calibration: Calibration | None = None,
+) -> Card:
+    """Fit the temperatures of an exported network and score it on dev; write both to its card.
+
+    Rerankers and consistency weights come from `calibration`; with koala's own corpus the reranker
+    of its convention is fitted here, on its dev split.
+    """
+    settings = read_card(folder).read_settings()
+    task, data = find_task(settings), source.get(settings)
+    scorer = NetworkScorer(OnnxNetwork(folder), build_batcher(settings))
+    scored = score_all(scorer, data.dev)
+    temperatures = find_temperatures(scored)
+    known = calibration or Calibration()
+    fitted = replace(known, temperatures=dict.fromkeys(CONVENTIONS, temperatures))
+    if written is not None:
+        own, reranker = _calibrate_written(scorer, source.over(written), settings)
+        fitted = replace(
+            fitted,
+            temperatures={"propara": temperatures, "koala": own},
+            rerankers={**known.rerankers, "koala": reranker},
+        )
+    errors = []
+    for each in (replace(fitted, temperatures={}), fitted):
+        grids = decode_grids(scored, task=task, calibration=each)
+        errors.append(measure_calibration(grids, data.dev_gold))
+    viterbi = task.score(grids, data.dev_gold)
+    grids = decode_grids(scored, task=task, decoding="mbr", calibration=fitted)
+    mbr = task.score(grids, data.dev_gold)
+    scores = {
+        **viterbi.overall.to_dict(digits=3),
+        "calibration_error": round(errors[1], 4),
+        "calibration_error_without_temperatures": round(errors[0], 4),
+        "signature": viterbi.signature,
+        MBR: {**mbr.overall.to_dict(digits=3), "signature": mbr.signature},
+    }
+    card = replace(read_card(folder), scores=scores, calibration=fitted.to_dict())
+    write_card(card, folder)
+    return card
+
+
+def _calibrate_written(
+    scorer: NetworkScorer, source: DataSource, settings: Settings
+) -> tuple[Temperatures, LocationReranker]:
+    """Fit temperatures and the location reranker on the dev split of koala's own corpus."""
+    training = replace(settings.training, annotators=0.0, extra="")
+    data = source.get(replace(settings, training=training))
+    scored = score_all(scorer, data.dev)
+    temperatures = find_temperatures(scored)
+    return temperatures, fit_reranker(scored, temperatures)
+
+
+def _copy_tokenizer(encoder: str, folder: Path) -> None:
+    """Copy the tokenizer, unless it is the one that koala has anyway."""
+    path = find_weights(encoder) / TOKENIZER
+    known = load_tokenizer().get_vocab()
+    if Tokenizer.from_file(str(path)).get_vocab() != known:
+        shutil.copyfile(path, folder / TOKENIZER)

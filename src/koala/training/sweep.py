@@ -1,0 +1,268 @@
+"""Rows of a table of the paper: settings files, each run with several seeds, side by side."""
+
+import json
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from koala.display.plots import draw_bars
+from koala.errors import FileError, KoalaError
+from koala.evaluation.actions import count_actions
+from koala.files import read_text, write_text
+from koala.settings import Settings
+from koala.settings.toml import build_settings, merge_values, parse_toml, read_values
+from koala.training.loop import ShowBatches, Tell
+from koala.training.report import RunReport, read_report
+from koala.training.run import DataSource, check_folder, train
+
+_CATEGORIES = ("Cat-1", "Cat-2", "Cat-3")
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """A row: its name, a settings file, what differs from that file, and the paper's test score."""
+
+    name: str
+    settings: str
+    overrides: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Tables of settings, as in a settings file."""
+    paper_precision: float | None = None
+    paper_recall: float | None = None
+    paper_f1: float | None = None
+
+    @property
+    def slug(self) -> str:
+        """The name of the row's runs: `− ConceptNet` is `minus-conceptnet`."""
+        words = re.findall(r"[a-z0-9]+", self.name.lower().replace("−", " minus "))
+        return "-".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A table to run."""
+
+    path: Path
+    reproduces: str
+    seeds: tuple[int, ...]
+    rows: tuple[AblationRow, ...]
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """What all rows share, whatever their own settings say: `[training]` of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """A row and the runs of all its seeds."""
+
+    row: AblationRow
+    reports: tuple[RunReport, ...] = field(default=())
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the last epoch was kept in all runs, chosen by nobody."""
+        return all(report.selection == "last" for report in self.reports)
+
+    def mean(self, *keys: str) -> tuple[float, float]:
+        """Give mean and standard deviation over the seeds of a number of the report."""
+        values = [_dig(report, keys) for report in self.reports]
+        return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _dig(report: RunReport, keys: Sequence[str]) -> float:
+    """Take a number out of a report: `document`, `overall`, `f1`."""
+    value = getattr(report, keys[0])
+    for key in keys[1:]:
+        value = value[key]
+    return float(value)
+
+
+def read_ablation(path: Path) -> Ablation:
+    """Read a table's file: `reproduces`, `seeds`, and `[[row]]`s.
+
+    `settings` names the file that all rows start from; a row may name another one, and overrides
+    single values in tables of its own (`[row.knowledge]`). `[training]` holds for all rows.
+    """
+    try:
+        values = parse_toml(read_text(path))
+        return _build_ablation(path, values)
+    except FileError:
+        raise
+    except (KoalaError, TypeError) as error:
+        raise FileError(path, str(error)) from None
+
+
+def _build_ablation(path: Path, values: Mapping[str, Any]) -> Ablation:
+    rows, seeds = values.get("row"), values.get("seeds")
+    if not isinstance(rows, list) or not rows:
+        raise KoalaError("no [[row]] here. `koala ablate` runs tables, `koala train` one run.")
+    if not isinstance(seeds, list) or not seeds or not all(type(s) is int for s in seeds):
+        raise KoalaError(f"seeds is {seeds!r}; a list of numbers was expected.")
+    unknown = sorted(values.keys() - {"reproduces", "settings", "seeds", "row", "training"})
+    if unknown:
+        raise KoalaError(
+            f"{unknown[0]} is unknown. A table has reproduces, settings, seeds, [training] and "
+            "[[row]]."
+        )
+    training = values.get("training", {})
+    if not isinstance(training, dict) or "seed" in training:
+        raise KoalaError("[training] must be a table, without a seed: `seeds` names those.")
+    built = tuple(
+        _build_row(row, str(values.get("settings", "")), f"row {number}: ")
+        for number, row in enumerate(rows, 1)
+    )
+    names = [row.slug for row in built]
+    if len(set(names)) < len(names):
+        raise KoalaError(f"two rows have the same name: {', '.join(names)}.")
+    return Ablation(path, str(values.get("reproduces", "")), tuple(seeds), built, training)
+
+
+def _build_row(values: Mapping[str, Any], settings: str, where: str) -> AblationRow:
+    tables = {each.name for each in fields(Settings)} - {"reproduces", "corpus"}
+    plain = {name: value for name, value in values.items() if name not in tables}
+    if settings:
+        plain.setdefault("settings", settings)
+    overrides = {name: value for name, value in values.items() if name in tables}
+    if not all(isinstance(table, dict) for table in overrides.values()):
+        raise KoalaError(f"{where}{next(iter(overrides))} must be a table.")
+    return replace(build_settings(AblationRow, plain, where), overrides=overrides)
+
+
+def find_corpus_name(ablation: Ablation) -> str:
+    """Tell which corpus the rows of a table are for."""
+    names = {row.name: read_row(ablation, row).corpus for row in ablation.rows}
+    if len(set(names.values())) > 1:
+        raise FileError(ablation.path, f"rows of several corpora: {names}. One was expected.")
+    return next(iter(names.values()))
+
+
+def read_row(ablation: Ablation, row: AblationRow, seed: int | None = None) -> Settings:
+    """Read the settings of a row, with those that the table gives to all rows, and a seed."""
+    values = read_values(ablation.path.parent / row.settings)
+    own = {} if seed is None else {"seed": seed}
+    tables = [row.overrides, {"training": {**ablation.training, **own}}]
+    try:
+        for table in tables:
+            values = merge_values(values, table)
+        return build_settings(Settings, values)
+    except KoalaError as error:
+        raise FileError(ablation.path, str(error)) from None
+
+
+def run_ablation(
+    ablation: Ablation,
+    source: DataSource,
+    folder: Path,
+    *,
+    tell: Tell = lambda _: None,
+    show_batches: ShowBatches = lambda _done, _total: None,
+) -> list[RowResult]:
+    """Run what is not yet run, seed by seed, so that a stopped table is whole as far as it goes."""
+    found: dict[tuple[str, int], RunReport] = {}
+    # Bad settings are found before the first run, not after the eighth.
+    settings = {row: read_row(ablation, row) for row in ablation.rows}
+    for seed in ablation.seeds:
+        for row in ablation.rows:
+            run = folder / f"{row.slug}-seed{seed}"
+            tell(f"{row.name}, seed {seed}: {run}")
+            own = replace(settings[row], training=replace(settings[row].training, seed=seed))
+            found[row.name, seed] = run_or_read(
+                own, source, run, tell=tell, show_batches=show_batches
+            )
+    return [
+        RowResult(row, tuple(found[row.name, seed] for seed in ablation.seeds))
+        for row in ablation.rows
+    ]
+
+
+def run_or_read(
+    settings: Settings, source: DataSource, run: Path, *, tell: Tell, show_batches: ShowBatches
+) -> RunReport:
+    """Give the report of a run that is finished; train, or go on, where it is not."""
+    # A finished run of other settings is no row of this table.
+    check_folder(run, settings, resume=True, corpus=source.corpus)
+    return read_report(run) or train(
+        settings, source, run, resume=True, tell=tell, show_batches=show_batches
+    )
+
+
+def list_results(results: Sequence[RowResult]) -> list[dict[str, object]]:
+    """Give all numbers of a table, as JSON has them: a row, and the report of each of its runs."""
+    return [asdict(result) for result in results]
+
+
+def write_ablation(
+    ablation: Ablation, results: Sequence[RowResult], source: DataSource, folder: Path
+) -> None:
+    """Write the table, its numbers, and the paper's two figures; Recipes has no questions.
+
+    All are called as the table's file, so that several tables may share a folder of runs.
+    """
+    name = ablation.path.stem
+    write_text(folder / f"{name}.md", render_table(ablation, results))
+    write_text(folder / f"{name}.json", json.dumps(list_results(results), indent=2) + "\n")
+    gold = count_actions(e.gold for e in source.corpus.splits["dev"] if e.gold)
+    counts = {"gold": {action: float(n) for action, n in gold.items()}}
+    for result in results:
+        counts[result.row.name] = {action: result.mean("actions", action)[0] for action in gold}
+    path = folder / f"{name}-actions.svg"
+    draw_bars(counts, path, title="State changes on dev", label="predictions")
+    questions = results[0].reports[0].document.get("questions")
+    if questions is None:
+        return
+    for measure in ("precision", "recall", "f1"):
+        path = folder / f"{name}-questions-{measure}.svg"
+        sampled = {
+            result.row.name: {
+                question: 100 * result.mean("document", "questions", question, measure)[0]
+                for question in questions
+            }
+            for result in results
+        }
+        draw_bars(sampled, path, title=f"The four questions on dev: {measure}", label="percent")
+
+
+def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
+    """Render a table in Markdown: ours on dev as mean ± deviation, the paper's on test beside."""
+    categories = list(_CATEGORIES) if results[0].reports[0].sentence else []
+    head = [
+        "model",
+        "P",
+        "R",
+        "F1",
+        "last F1",
+        *categories,
+        "paper P",
+        "paper R",
+        "paper F1",
+    ]
+    lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
+    for result in results:
+        cells = [result.row.name]
+        for name in ("precision", "recall", "f1"):
+            cells.append(format_spread(100, *result.mean("document", "overall", name)))
+        has_last = all(report.last_f1 is not None for report in result.reports)
+        cells.append(format_spread(100, *result.mean("last_f1")) if has_last else "")
+        for name in categories:
+            cells.append(format_spread(1, *result.mean("sentence", name)))
+        row = result.row
+        for paper in (row.paper_precision, row.paper_recall, row.paper_f1):
+            cells.append("" if paper is None else f"{paper:.1f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    seeds = ", ".join(map(str, ablation.seeds))
+    epoch = (
+        "The last epoch, which nobody chose."
+        if all(result.is_last for result in results)
+        else "The epoch with the best F1 on dev, an upper figure; the F1 of the last epoch is none."
+    )
+    about = (
+        f"Dev, mean ± standard deviation over the seeds {seeds}. {epoch} "
+        "The paper's columns are test."
+    )
+    return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
+
+
+def format_spread(scale: float, mean: float, deviation: float) -> str:
+    """Write mean ± deviation."""
+    return f"{scale * mean:.1f} ± {scale * deviation:.1f}"

@@ -1,6 +1,0 @@
-"""Wikipedia: paragraphs from files of any size, and those most similar to a procedure."""
-
-from koala.wikipedia.paragraphs import Paragraph, read_paragraphs
-from koala.wikipedia.retrieval import Retrieved, Retriever, retrieve_paragraphs
-
-__all__ = ["Paragraph", "Retrieved", "Retriever", "read_paragraphs", "retrieve_paragraphs"]

@@ -1,0 +1,33 @@
+"""The settings files of the repository."""
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from koala.network.card import read_card
+from koala.registry import find_model
+from koala.settings import read_settings
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+FILES = sorted(CONFIGS.rglob("*.toml"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONFIGS)))
+def test_a_file_extends_at_most_one_that_extends_none(path):
+    base = tomllib.loads(path.read_text()).get("extends")
+    if base is not None:
+        assert "extends" not in tomllib.loads((path.parent / base).read_text())
+        assert path.parent.name != "models"
+
+
+@pytest.mark.parametrize("name", ["recipes"])
+def test_the_file_of_a_shipped_model_makes_what_its_card_says(name):
+    def essence(settings):
+        training = replace(settings.training, seed=0)
+        return replace(settings, reproduces="", training=training)
+
+    own = read_settings(CONFIGS / "models" / f"{name}.toml")
+    card = read_card(find_model(name)).read_settings()
+    assert essence(own.without_stages()) == essence(card)
