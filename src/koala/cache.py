@@ -7,7 +7,7 @@ Value = TypeVar("Value")
 
 
 class BoundedCache(dict[Key, Value]):
-    """A dictionary with a limited number of entries: one more clears all others.
+    """A dict with at most `limit` entries: adding one more clears all others first.
 
     >>> cache = BoundedCache(2)
     >>> for number in range(3):
@@ -16,12 +16,12 @@ class BoundedCache(dict[Key, Value]):
     {2: -2}
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         super().__init__()
-        self._most = most
+        self._limit = limit
 
     def __setitem__(self, key: Key, value: Value) -> None:
-        """Add an entry."""
-        if key not in self and len(self) >= self._most:
+        """Add or replace an entry."""
+        if key not in self and len(self) >= self._limit:
             self.clear()
         super().__setitem__(key, value)

@@ -11,7 +11,7 @@ from koala.discovery.features import describe_procedures
 from koala.discovery.ranker import WEIGHTS, Ranker, choose, load_ranker
 from koala.discovery.roles import find_roles
 from koala.discovery.tags import correct_tags
-from koala.discovery.things import find_mentions, find_things
+from koala.discovery.things import find_candidate_entities, find_mentions
 from koala.document import Procedure, Step, annotate, build_entity
 from koala.encoders import open_encoder
 from koala.errors import FileError
@@ -19,7 +19,7 @@ from koala.evaluation.discovery import score_entities
 from koala.text.nlp import Word
 
 REPORTED = 0.79
-"""F1 on dev, as `results/participants.md` has it, rounded down."""
+"""F1 on dev as in `results/entities.md`, rounded down."""
 
 LEAF = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
 
@@ -34,7 +34,7 @@ def corrected(text: str) -> list[Step]:
 
 
 def names_of(text: str) -> list[str]:
-    return [thing.name for thing in find_things(corrected(text))]
+    return [each.name for each in find_candidate_entities(corrected(text))]
 
 
 @pytest.mark.parametrize(
@@ -51,28 +51,28 @@ def names_of(text: str) -> list[str]:
         ("- ? ; ...", []),
     ],
 )
-def test_things_and_their_names(text, names):
+def test_candidate_entities_and_their_names(text, names):
     assert names_of(text) == names
 
 
-def test_a_noun_is_parted_where_the_text_tells_two_apart():
+def test_a_noun_is_split_when_modifiers_distinguish_entities():
     text = "Hot water enters the tank.\nCold water leaves the tank.\nThe water cools."
     assert names_of(text) == ["hot water", "tank", "cold water"]
 
 
-def test_a_noun_that_mostly_stands_alone_is_not_parted():
+def test_a_noun_mostly_without_modifier_is_not_split():
     text = "Dry beads settle.\nThe beads sink.\nWarm beads rise.\nThe beads burst."
     assert names_of(text) == ["beads; dry beads; warm beads"]
 
 
 def test_every_mention_counts_once():
     steps = corrected("Layers of mud are covered with sand.\nThe layers sink into the mud.")
-    mentions = [mention for thing in find_things(steps) for mention in thing.mentions]
+    mentions = [mention for each in find_candidate_entities(steps) for mention in each.mentions]
     assert len(mentions) == len(set(mentions)) == 5
 
 
-def test_lower_case_may_be_longer_than_upper_case():
-    # "İ" has one character, "i̇" two: offsets must not be those of the changed text.
+def test_lower_casing_may_lengthen_a_word():
+    # "İ" has one character, "i̇" two: offsets must refer to the original text.
     assert names_of("The İron rod and the steel plate are put in the furnace.")[1:] == [
         "steel plate",
         "furnace",
@@ -140,29 +140,29 @@ def test_entities_are_found_in_order_of_first_mention():
     assert found == ("water", "leaf", "sugar")
 
 
-def test_a_text_is_annotated_if_it_is_not_yet():
+def test_plain_text_is_annotated_first():
     plain = Procedure.from_text(LEAF)
     assert find_entities([plain, annotated(LEAF)]) == [("water", "leaf", "sugar")] * 2
 
 
-def test_other_texts_change_nothing():
+def test_results_do_not_depend_on_other_texts():
     other = annotated("Magma rises through the vent.\nLava flows down the volcano.")
     alone = find_entities([other])
     assert find_entities([annotated(LEAF), other])[1:] == alone
     assert find_entities([replace(other, id="x", question="How?")]) == alone
 
 
-def test_where_nothing_is_likely_the_best_is_found():
+def test_the_best_candidate_is_found_if_none_reaches_the_threshold():
     (found,) = find_entities([annotated("It stays in the box on the shelf.")])
     assert len(found) == 1
 
 
 @pytest.mark.parametrize("text", ["...", "It is.", "Go!", "5 %"])
-def test_a_text_that_names_nothing_has_no_entities(text):
+def test_a_text_without_noun_phrases_has_no_entities(text):
     assert find_entities([Procedure.from_text(text)]) == [()]
 
 
-def test_no_text_at_all():
+def test_empty_input():
     assert find_entities([]) == []
     assert find_entities([Procedure("empty", (Step(""),))]) == [()]
 
@@ -172,7 +172,7 @@ WORDS = ["Heat", "the", "oil", "oils", "of", "2", "cups", "-", "it", ";", "İon"
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), min_size=1, max_size=25))
-def test_whatever_is_found_is_in_the_text(words):
+def test_every_found_entity_is_mentioned_in_the_text(words):
     line = " ".join(" ".join(words).split()) or "."
     procedure = Procedure("any", (Step(line), Step("The oil burns.")))
     (names,) = find_entities([procedure])
@@ -181,46 +181,46 @@ def test_whatever_is_found_is_in_the_text(words):
     assert all(entity.mentions for entity in again.entities)
 
 
-def test_a_hundred_steps_are_read_to_the_end():
+def test_a_hundred_steps_are_searched_to_the_end():
     text = LEAF + "\nThe boat is loaded." * 97 + "\nThe tree releases oxygen."
     (found,) = find_entities([annotated(text)])
     assert {"water", "sugar", "oxygen"} <= set(found)
 
 
-def test_what_a_list_holds_is_found():
+def test_items_of_a_list_are_found():
     text = "Mix the flour, sugar, butter and salt in a bowl.\nPour the batter into a pan."
     (found,) = find_entities([annotated(text)])
     assert {"flour", "sugar", "butter", "salt"} <= set(found)
     assert not {"bowl", "pan"} & set(found)
 
 
-def test_the_weights_are_of_the_encoder_that_koala_installs():
+def test_the_weights_belong_to_the_installed_encoder():
     ranker = load_ranker()
     assert ranker.encoder == open_encoder().name
     assert WEIGHTS.stat().st_size < 150_000
 
 
-def test_weights_are_read_as_they_were_written(tmp_path):
+def test_writing_the_weights_reproduces_the_file(tmp_path):
     load_ranker().write(tmp_path / "weights.json")
     assert (tmp_path / "weights.json").read_bytes() == WEIGHTS.read_bytes()
 
 
 @pytest.mark.parametrize("key", ["encoder", "threshold", "weights", "noun", "verb"])
-def test_weights_without_a_part_are_refused(tmp_path, key):
+def test_weights_with_a_missing_key_are_refused(tmp_path, key):
     value = json.loads(WEIGHTS.read_text("utf-8"))
     del value[key]
     (tmp_path / "weights.json").write_text(json.dumps(value))
-    with pytest.raises(FileError, match="not the weights"):
+    with pytest.raises(FileError, match=f"not the weights of an entity ranker.*{key}"):
         Ranker.read(tmp_path / "weights.json")
 
 
-def test_scores_are_the_sum_of_what_is_known():
-    (described,) = describe_procedures([annotated(LEAF)], open_encoder())
+def test_scores_are_a_logistic_function_of_the_weighted_features():
+    ((candidates, descriptions),) = describe_procedures([annotated(LEAF)], open_encoder())
     ranker = load_ranker()
-    nothing = replace(ranker, weights={}, noun=0 * ranker.noun, verb=0 * ranker.verb)
-    assert {nothing.score(each) for each in described[1]} == {0.5}
-    certain = replace(nothing, weights={"bias": 20.0})
-    assert certain.choose(described[1]) == list(range(len(described[0])))
+    zero = replace(ranker, weights={}, noun=0 * ranker.noun, verb=0 * ranker.verb)
+    assert {zero.score(each) for each in descriptions} == {0.5}
+    certain = replace(zero, weights={"bias": 20.0})
+    assert certain.choose(descriptions) == list(range(len(candidates)))
 
 
 def test_choosing():
@@ -229,7 +229,7 @@ def test_choosing():
     assert choose([], 0.5) == []
 
 
-def test_the_reported_figure(propara):
+def test_the_reported_f1(propara):
     examples = read_corpus(propara).splits["dev"]
     procedures = [example.procedure for example in examples]
     found = find_entities([replace(p, entities=(), question="") for p in procedures])

@@ -1,4 +1,4 @@
-"""Entity discovery: the entities of a text that are worth tracking."""
+"""Entity discovery: find the entities of a text that are worth tracking."""
 
 from collections.abc import Sequence
 
@@ -13,14 +13,14 @@ __all__ = ["find_entities"]
 def find_entities(
     procedures: Sequence[Procedure], *, n_threads: int | None = None
 ) -> list[tuple[str, ...]]:
-    """Find for each procedure the names of the entities worth tracking, in order of first mention.
+    """Return for each procedure the names of the entities to track, in order of first mention.
 
-    A name holds the forms the text has for it, as in `plant; plants`, the most frequent one first.
-    Where a text names anything at all, at least one entity is found.
+    A name lists all forms found in the text, as in `plant; plants`, the most frequent one first.
+    If a text has any noun phrase, at least one entity is found.
     """
     ranker = load_ranker()
     described = describe_procedures(procedures, open_encoder(threads=n_threads))
     return [
-        tuple(things[number].name for number in ranker.choose(descriptions))
-        for things, descriptions in described
+        tuple(candidates[number].name for number in ranker.choose(descriptions))
+        for candidates, descriptions in described
     ]

@@ -1,4 +1,4 @@
-"""Things → numbers: how often, where and in what part a text names each of them."""
+"""Features of candidate entities: how often, where and in which roles a text mentions them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from koala.discovery.roles import Role, find_roles
 from koala.discovery.tags import correct_tags
-from koala.discovery.things import Mention, Thing, find_mentions, find_things
+from koala.discovery.things import (
+    CandidateEntity,
+    Mention,
+    find_candidate_entities,
+    find_mentions,
+)
 from koala.document import Convention, Procedure, Step, annotate
 from koala.encoders import Encoder
 from koala.text.nlp import Word
@@ -18,49 +23,49 @@ from koala.text.nlp import Word
 Vectors = NDArray[np.float32]
 
 WORDED = "noun ", "verb "
-"""How features start that name a word of the text."""
+"""Prefixes of lexical features, those named after a word of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is known of a thing before it is judged."""
+    """The ranker's input for one candidate entity."""
 
     features: dict[str, float]
     noun: Vectors
-    """(width): the mean of its nouns in context."""
+    """(width): mean contextual vector of its head nouns."""
     verb: Vectors
-    """(width): the mean of the verbs it belongs to, zero where it has none."""
+    """(width): sum of the contextual vectors of its verbs, divided by the number of mentions."""
 
 
-Described = tuple[tuple[Thing, ...], list[Description]]
-"""The things of a procedure, and what is known of each."""
+Described = tuple[tuple[CandidateEntity, ...], list[Description]]
+"""The candidate entities of a procedure with a description of each."""
 
 
 def describe_procedures(procedures: Sequence[Procedure], encoder: Encoder) -> list[Described]:
-    """Find and describe the things of procedures; those without words are annotated first."""
-    bare = [n for n, p in enumerate(procedures) if any(s.text and not s.words for s in p.steps)]
-    annotated = dict(zip(bare, annotate([procedures[n] for n in bare]), strict=True))
+    """Find and describe the candidate entities; procedures without words are annotated first."""
+    plain = [n for n, p in enumerate(procedures) if any(s.text and not s.words for s in p.steps)]
+    annotated = dict(zip(plain, annotate([procedures[n] for n in plain]), strict=True))
     ready = [annotated.get(number, procedure) for number, procedure in enumerate(procedures)]
     texts = [[word.text for step in p.steps for word in step.words] for p in ready]
-    # Each text by itself: a text fills a core, and nothing is padded.
+    # One text at a time: a single text keeps a core busy, and there is no padding.
     vectors = [encoder.encode([text])[0] for text in texts]
     return [
-        _add_convention(describe(p.steps, read), p.convention)
-        for p, read in zip(ready, vectors, strict=True)
+        _add_convention(describe(p.steps, each), p.convention)
+        for p, each in zip(ready, vectors, strict=True)
     ]
 
 
 def _add_convention(described: Described, convention: Convention) -> Described:
-    """Say of each thing whose conventions are asked for: ProPara's annotators chose fewer."""
-    things, descriptions = described
-    name = f"convention {convention}"
-    return things, [replace(each, features={**each.features, name: 1.0}) for each in descriptions]
+    """Add the annotation convention as a feature: ProPara's annotators chose fewer entities."""
+    candidates, descriptions = described
+    feature = {f"convention {convention}": 1.0}
+    return candidates, [replace(each, features=each.features | feature) for each in descriptions]
 
 
 def describe(steps: Sequence[Step], vectors: Vectors) -> Described:
-    """Find the things of annotated steps and describe each.
+    """Find and describe the candidate entities of annotated steps.
 
-    `vectors` is (words, width), all steps one behind the other.
+    `vectors` is (words, width), over the words of all steps in order.
     """
     steps = [replace(step, words=correct_tags(step.words)) for step in steps]
     starts = np.cumsum([0, *(len(step.words) for step in steps)])
@@ -68,34 +73,34 @@ def describe(steps: Sequence[Step], vectors: Vectors) -> Described:
     for number, step in enumerate(steps):
         mentions = find_mentions(step.words, number)
         roles.update(zip(mentions, find_roles(step.words, mentions), strict=True))
-    things = find_things(steps)
-    return things, [_describe(thing, roles, steps, vectors, starts) for thing in things]
+    candidates = find_candidate_entities(steps)
+    return candidates, [_describe(each, roles, steps, vectors, starts) for each in candidates]
 
 
 def _describe(
-    thing: Thing,
+    candidate: CandidateEntity,
     roles: dict[Mention, Role],
     steps: Sequence[Step],
     vectors: Vectors,
     starts: NDArray[np.int64],
 ) -> Description:
-    n = len(thing.mentions)
+    n = len(candidate.mentions)
     counts: Counter[str] = Counter()
     verb = np.zeros(vectors.shape[1], dtype=np.float32)
-    for mention in thing.mentions:
+    for mention in candidate.mentions:
         words, role = steps[mention.step].words, roles[mention]
         counts.update(_name_features(words, mention, role))
         if role.verb is not None:
             verb += vectors[starts[mention.step] + role.verb] / n
-    noun = np.mean([vectors[starts[m.step] + m.head] for m in thing.mentions], axis=0)
+    noun = np.mean([vectors[starts[m.step] + m.head] for m in candidate.mentions], axis=0)
     features = {name: count / n for name, count in counts.items()}
     features |= {f"any {name}": 1.0 for name in counts if name.startswith("role ")}
-    features |= _location_features(thing.mentions, len(steps))
+    features |= _position_features(candidate.mentions, len(steps))
     return Description(features, noun, verb)
 
 
-def _location_features(mentions: Sequence[Mention], n_steps: int) -> dict[str, float]:
-    """Say how often a thing is named, and from where to where."""
+def _position_features(mentions: Sequence[Mention], n_steps: int) -> dict[str, float]:
+    """Return how often a candidate is mentioned, and in which steps."""
     steps = [mention.step for mention in mentions]
     last = max(n_steps - 1, 1)
     return {
@@ -112,7 +117,7 @@ def _location_features(mentions: Sequence[Mention], n_steps: int) -> dict[str, f
 
 
 def _name_features(words: Sequence[Word], mention: Mention, role: Role) -> set[str]:
-    """Name what holds of one mention."""
+    """Return the names of the binary features that are true of one mention."""
     head = words[mention.head]
     form = head.text.lower()
     modifiers = {word.pos for word in words[mention.start : mention.head]}

@@ -1,4 +1,4 @@
-"""Which things are worth tracking: a logistic regression whose weights are a small file."""
+"""Rank candidate entities by whether they are worth tracking: a small logistic regression."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,27 +15,28 @@ from koala.errors import FileError
 from koala.files import parse_json, read_text, write_text
 
 WEIGHTS = Path(__file__).parent / "weights.json"
-"""What ships; `koala train-participants` makes it anew."""
+"""The weights that koala ships; `koala train-discovery` trains them."""
 
 Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
-    """Gives each thing the probability that a person would track it."""
+    """Gives each candidate entity the probability that an annotator would track it."""
 
     encoder: str
-    """Whose vectors the weights are for."""
+    """Name of the encoder whose vectors the weights were trained on."""
     threshold: float
-    """From which probability a thing is worth tracking."""
+    """Candidates with at least this probability are tracked."""
     weights: Mapping[str, float]
-    """Of the features by name."""
+    """Feature name → weight."""
     noun: Weights
-    """Of the noun's vector, (width); the verb's likewise."""
+    """(width): weights of the noun vector."""
     verb: Weights
+    """(width): weights of the verb vector."""
 
     def score(self, description: Description) -> float:
-        """Give the probability of one thing."""
+        """Return the probability of one candidate."""
         total = sum(
             value * self.weights.get(name, 0.0) for name, value in description.features.items()
         )
@@ -43,12 +44,12 @@ class Ranker:
         return float(1 / (1 + np.exp(-total)))
 
     def choose(self, descriptions: Sequence[Description]) -> list[int]:
-        """Choose the things worth tracking by their numbers; if none is, the best one."""
+        """Return the indices of the candidates to track, as `choose` does."""
         scores = [self.score(description) for description in descriptions]
         return choose(scores, self.threshold)
 
     def write(self, path: str | Path) -> None:
-        """Write the weights, one a line."""
+        """Write the weights as JSON, one number a line."""
         value = {
             "encoder": self.encoder,
             "threshold": self.threshold,
@@ -65,12 +66,13 @@ class Ranker:
         try:
             noun, verb = np.array(value["noun"], float), np.array(value["verb"], float)
             return cls(value["encoder"], float(value["threshold"]), value["weights"], noun, verb)
-        except (KeyError, TypeError, ValueError):
-            raise FileError(path, "not the weights of a ranker of this version.") from None
+        except (KeyError, TypeError, ValueError) as error:
+            problem = f"not the weights of an entity ranker ({type(error).__name__}: {error})."
+            raise FileError(path, f"{problem} Train them with: koala train-discovery") from None
 
 
 def choose(scores: Sequence[float], threshold: float) -> list[int]:
-    """Choose scores from a threshold on by their numbers; if there are none, the best one."""
+    """Return the indices of all scores ≥ threshold, or of the best score if none reaches it."""
     if not scores:
         return []
     chosen = [number for number, score in enumerate(scores) if score >= threshold]
@@ -79,5 +81,5 @@ def choose(scores: Sequence[float], threshold: float) -> list[int]:
 
 @lru_cache(maxsize=1)
 def load_ranker() -> Ranker:
-    """Give the ranker that koala ships."""
+    """Load the ranker that koala ships."""
     return Ranker.read(WEIGHTS)

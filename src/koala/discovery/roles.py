@@ -1,4 +1,4 @@
-"""What part a noun phrase plays in its sentence, read off the words around it."""
+"""Grammatical roles of noun phrases, found by rules from the surrounding words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,20 @@ _POSSESSIVES = frozenset({"her", "his", "its", "my", "our", "their", "your"})
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The part a phrase plays, and the verb it belongs to."""
+    """The role of a noun phrase, and the verb that governs it."""
 
     name: str
-    """subject, passive (what something is done to), object, attribute, rest or a preposition."""
+    """subject, passive (passive subject), object, attribute, rest or a preposition."""
     determiner: str
     """a, the, DET (each, some), NUM, PRON (its, your) or none."""
     verb: int | None = None
+    """Index of the verb in the step."""
     is_listed: bool = False
-    """Whether it comes second or later in a list: it then plays the part of the first."""
+    """Whether it is a later item of a list; it then has the role of the first item."""
 
 
 def find_roles(words: Sequence[Word], mentions: Sequence[Mention]) -> list[Role]:
-    """Find the role of every noun phrase of a step, in their order."""
+    """Return the role of every noun phrase of a step, in the same order."""
     is_verb = [word.pos == "VERB" and not _is_participle(words, i) for i, word in enumerate(words)]
     before, after = _verbs_before(words, is_verb), _verbs_after(words, is_verb)
     roles: list[Role] = []
@@ -47,7 +48,7 @@ def find_roles(words: Sequence[Word], mentions: Sequence[Mention]) -> list[Role]
 
 
 def _is_participle(words: Sequence[Word], index: int) -> bool:
-    """Tell whether a verb stands where an adjective does: "the greased pan"."""
+    """Return whether a verb is used as an adjective: "the greased pan"."""
     if not index or not words[index].text.lower().endswith(("ed", "en", "ing")):
         return False
     before = words[index - 1]
@@ -55,7 +56,7 @@ def _is_participle(words: Sequence[Word], index: int) -> bool:
 
 
 def _find_front(words: Sequence[Word], start: int) -> tuple[int, str]:
-    """Find the word in front of a phrase and its determiner; -1 is the start of the step."""
+    """Return the index of the word before the whole phrase (-1: none), and its determiner."""
     front, determiner = start - 1, "none"
     while front >= 0 and _may_precede(words, front):
         if words[front].pos in _DETERMINERS:
@@ -66,7 +67,7 @@ def _find_front(words: Sequence[Word], start: int) -> tuple[int, str]:
 
 
 def _may_precede(words: Sequence[Word], index: int) -> bool:
-    """Tell whether a word may stand between a noun phrase and its preposition or verb."""
+    """Return whether a word may stand between a noun phrase and its preposition or verb."""
     word = words[index]
     if word.text.lower() == "of":  # "add 2 cups of flour": what is added is flour
         return index > 0 and is_measure(words, index - 1)
@@ -76,7 +77,7 @@ def _may_precede(words: Sequence[Word], index: int) -> bool:
 
 
 def _is_list(between: Sequence[Word]) -> bool:
-    """Tell whether nothing but commas and conjunctions parts two phrases."""
+    """Return whether the words between two phrases make them items of one list."""
     joins = [word.text == "," or word.pos == "CCONJ" for word in between]
     others = [i for i, is_join in enumerate(joins) if not is_join]
     return any(joins) and all(_may_precede(between, i) for i in others)
@@ -96,7 +97,7 @@ def _name_role(words: Sequence[Word], front: int, is_verb: Sequence[bool]) -> st
 def _verbs_before(
     words: Sequence[Word], is_verb: Sequence[bool]
 ) -> list[tuple[int | None, int | None]]:
-    """Give for every word the last verb before it, in its clause and in the whole step."""
+    """Return for every word the last verb before it, in its clause and in the whole step."""
     found: list[tuple[int | None, int | None]] = []
     in_clause = in_step = None
     for index, word in enumerate(words):
@@ -109,10 +110,10 @@ def _verbs_before(
 
 
 def _verbs_after(words: Sequence[Word], is_verb: Sequence[bool]) -> list[tuple[int, int] | None]:
-    """Give for every word the next verb after it, as its first auxiliary and the full verb."""
+    """Return for every word the next verb after it, as (first auxiliary, full verb)."""
     found: list[tuple[int, int] | None] = []
     following: tuple[int, int] | None = None
-    full: int | None = None  # the full verb, while only auxiliaries and adverbs stand before it
+    full: int | None = None  # the full verb, as long as only auxiliaries and adverbs precede it
     for index in reversed(range(len(words))):
         found.append(following)
         if is_verb[index]:

@@ -1,4 +1,4 @@
-"""Verbs that the tagger took for nouns: in short steps that happens in one of fifteen."""
+"""Correct part-of-speech tags: in one of fifteen short steps the tagger takes a verb for a noun."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,15 +10,15 @@ MODIFIERS = NOUNS | {"ADJ"}
 
 _VERBS = frozenset({"VERB", "AUX"})
 _DETERMINERS = frozenset({"DET", "NUM", "PRON"})
-# What happens by itself, as in "Ice forms inside a cloud": hardly ever the end of a noun phrase.
-_HAPPENS = frozenset(
+# Intransitive verbs, as in "Ice forms inside a cloud": hardly ever the end of a noun phrase.
+_INTRANSITIVE = frozenset(
     {"burn", "change", "collapse", "die", "erupt", "explode", "fall", "flow", "form", "freeze"}
     | {"germinate", "grow", "melt", "move", "rise", "separate", "sink", "spin", "split", "travel"}
 )
 
 
 def correct_tags(words: Sequence[Word]) -> tuple[Word, ...]:
-    """Make a verb of the noun that must be one, if there is such a noun."""
+    """Retag as VERB the noun that must be a verb, if there is one."""
     verb = _find_verb(words)
     if verb is None:
         return tuple(words)
@@ -33,7 +33,7 @@ def _find_verb(words: Sequence[Word]) -> int | None:
     if any(word.pos in _VERBS for word in words):
         return None
     for index in range(1, end):  # "Ice forms inside a cloud."
-        if words[index].lemma in _HAPPENS:
+        if words[index].lemma in _INTRANSITIVE:
             return index
     if end and following in _DETERMINERS | {"ADP"} and words[end].text.lower() != "of":
         return 0  # "Place cake pan into the oven."
@@ -41,11 +41,11 @@ def _find_verb(words: Sequence[Word]) -> int | None:
 
 
 def _find_disagreement(words: Sequence[Word]) -> int | None:
-    """Find the second of two nouns that cannot be one phrase: "The seed germinates."
+    """Find the second of two nouns that cannot form one phrase: "The seed germinates."
 
-    One of them is a plural, and a determiner stands in front.
+    They follow a determiner, and exactly one of them is plural.
     """
-    is_open = False  # whether a determiner came, and since then only adjectives and nouns
+    is_open = False  # whether only adjectives and nouns came since the last determiner
     for index, word in enumerate(words):
         before = words[index - 1]
         are_nouns = is_open and before.pos in NOUNS and word.pos in NOUNS

@@ -1,4 +1,4 @@
-"""Words of the steps → the things they name: noun phrases, those of one thing together."""
+"""Candidate entities of a text: its noun phrases, clustered by head noun."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from koala.discovery.tags import MODIFIERS, NOUNS
 from koala.document import Step
 from koala.text.nlp import Word
 
-# Adjectives that count or compare and tell no two things apart: "more water", "the same cell".
+# Adjectives that count or compare but do not distinguish entities: "more water", "the same cell".
 _VAGUE = frozenset(
     {"additional", "certain", "different", "entire", "enough", "few", "final", "first", "last"}
     | {"many", "more", "most", "much", "multiple", "next", "other", "own", "remaining", "same"}
     | {"second", "several", "single", "such", "sure", "third", "various", "whole"}
 )
-# Nouns that stand for another, as pronouns do; tagged as nouns now and then.
+# Pronouns and the like, which the tagger sometimes takes for nouns.
 _PRONOUNS = frozenset({"anything", "everything", "it", "lot", "nothing", "one", "something"})
-# What is counted after a number is a measure: "20 minutes", "60 μl beads".
+# Units of measurement after a number: "20 minutes", "60 μl beads".
 _UNITS = frozenset(
     {"second", "sec", "s", "minute", "min", "hour", "hr", "h", "day", "week", "month", "year"}
     | {"millimeter", "mm", "centimeter", "cm", "meter", "m", "kilometer", "km", "mile", "yard"}
@@ -31,41 +31,41 @@ _UNITS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A noun phrase in a step without its determiner, by the numbers of its words."""
+    """A noun phrase in a step without its determiner, as word indices."""
 
     step: int
     start: int
     head: int
-    """The noun."""
+    """The head noun."""
     last: int
-    """The noun too, or that of a phrase with *of* behind it: "layers of the sediment"."""
+    """Equal to `head`, or the noun of a following *of* phrase: "layers of the sediment"."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
-    """Something that a text names, and where it does."""
+class CandidateEntity:
+    """A cluster of noun phrases that may be an entity worth tracking."""
 
     name: str
-    """Every form it has in the text, joined as aliases are; the most frequent one first."""
+    """All its forms in the text, joined like aliases, the most frequent one first."""
     mentions: tuple[Mention, ...]
 
 
-def find_things(steps: Sequence[Step]) -> tuple[Thing, ...]:
-    """Find all things in order of first mention.
+def find_candidate_entities(steps: Sequence[Step]) -> tuple[CandidateEntity, ...]:
+    """Cluster the noun phrases of annotated steps, in order of first mention.
 
-    Phrases with the same noun are one thing, as "crude oil" and "oil" are, unless the text tells
-    several of them apart ("hot water", "cold water").
+    Phrases with the same head noun form one cluster ("crude oil" and "oil"), unless the text
+    distinguishes several by their modifiers ("hot water", "cold water").
     """
     by_noun: dict[str, list[Mention]] = {}
     for number, step in enumerate(steps):
         for mention in find_mentions(step.words, number):
             by_noun.setdefault(step.words[mention.head].lemma, []).append(mention)
-    things = [thing for mentions in by_noun.values() for thing in _build_things(mentions, steps)]
-    return tuple(sorted(things, key=lambda thing: (thing.mentions[0].step, thing.mentions[0].head)))
+    found = [each for mentions in by_noun.values() for each in _cluster(mentions, steps)]
+    return tuple(sorted(found, key=lambda each: (each.mentions[0].step, each.mentions[0].head)))
 
 
 def find_mentions(words: Sequence[Word], step: int = 0) -> list[Mention]:
-    """Find the noun phrases of a step in their order."""
+    """Find the noun phrases of a step, in order."""
     phrases = _find_phrases(words)
     lasts = [head for _, head in phrases]
     for number, ((_, head), (start, _)) in enumerate(pairwise(phrases)):
@@ -75,7 +75,7 @@ def find_mentions(words: Sequence[Word], step: int = 0) -> list[Mention]:
 
 
 def _is_of(between: Sequence[Word]) -> bool:
-    """Tell whether two phrases are parted by "of", "of the" and the like."""
+    """Return whether the words between two phrases are "of", "of the" or the like."""
     first, *others = [word.text.lower() for word in between] or [""]
     return first == "of" and all(
         other.isalpha() and word.pos in ("DET", "PRON")
@@ -84,9 +84,9 @@ def _is_of(between: Sequence[Word]) -> bool:
 
 
 def _find_phrases(words: Sequence[Word]) -> list[tuple[int, int]]:
-    """Find noun phrases, each as its first word and its noun."""
+    """Find noun phrases, each as the indices of its first word and its head noun."""
     is_part = [
-        word.pos in MODIFIERS and _is_named(word) and not is_measure(words, index)
+        word.pos in MODIFIERS and _may_name(word) and not is_measure(words, index)
         for index, word in enumerate(words)
     ]
     phrases = []
@@ -106,13 +106,13 @@ def _find_phrases(words: Sequence[Word]) -> list[tuple[int, int]]:
     return phrases
 
 
-def _is_named(word: Word) -> bool:
-    # Recipes have "-lrb-" for a bracket, protocols "27ul"; a semicolon would part the name.
+def _may_name(word: Word) -> bool:
+    # Recipes have "-lrb-" for a bracket, protocols "27ul"; a semicolon would split the name.
     return word.text[0].isalpha() and ";" not in word.text
 
 
 def is_measure(words: Sequence[Word], index: int) -> bool:
-    """Tell whether a word is a number or a unit after one: "60 μl", "12-inch", "27ul"."""
+    """Return whether a word is a number or a unit after one: "60 μl", "12-inch", "27ul"."""
     word = words[index]
     if word.pos == "NUM" or word.text[0].isdigit():
         return True
@@ -124,25 +124,25 @@ def is_measure(words: Sequence[Word], index: int) -> bool:
     return before >= 0 and (words[before].pos == "NUM" or words[before].text[-1].isdigit())
 
 
-def _build_things(mentions: Sequence[Mention], steps: Sequence[Step]) -> list[Thing]:
-    """Part the mentions of a noun by the word in front of it where most have one.
+def _cluster(mentions: Sequence[Mention], steps: Sequence[Step]) -> list[CandidateEntity]:
+    """Split the mentions of a noun by modifier if there are several and most mentions have one.
 
-    A mention without one is then of the thing named last, but its form is no name: it would fit
-    several.
+    A mention without a modifier then joins the candidate mentioned last, but its form does not
+    become one of its names, because it would fit several candidates.
     """
     modifiers = [
         steps[m.step].words[m.head - 1].lemma if m.start < m.head else None for m in mentions
     ]
     distinct = list(dict.fromkeys(modifier for modifier in modifiers if modifier))
     if len(distinct) < 2 or 2 * modifiers.count(None) >= len(modifiers):
-        return [Thing(_name(mentions, steps), tuple(mentions))]
+        return [CandidateEntity(_name(mentions, steps), tuple(mentions))]
     parts: dict[str, list[Mention]] = {modifier: [] for modifier in distinct}
     current = distinct[0]
     for modifier, mention in zip(modifiers, mentions, strict=True):
         current = modifier or current
         parts[current].append(mention)
     return [
-        Thing(_name([m for m in part if m.start < m.head], steps), tuple(part))
+        CandidateEntity(_name([m for m in part if m.start < m.head], steps), tuple(part))
         for part in parts.values()
     ]
 
@@ -158,7 +158,7 @@ def _name(mentions: Sequence[Mention], steps: Sequence[Step]) -> str:
 
 
 def _form(step: Step, mention: Mention) -> str:
-    """Give the phrase as it would stand inside a sentence: "Layers of sediment" is lower-cased."""
+    """Return the phrase as written inside a sentence: "Layers of sediment" is lower-cased."""
     form, end = "", step.words[mention.start].start
     for index in range(mention.start, mention.last + 1):
         word = step.words[index]
