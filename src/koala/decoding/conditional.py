@@ -1,0 +1,187 @@
+"""Decoding under fixed cells: the posterior of an entity's trajectory, given what a person says.
+
+Tags and locations of one entity form a Markov chain. Its states are a tag with the location after
+the step: an entity that stays keeps its location, one that is created or moves takes a new one by
+the network's probabilities, and an absent one has none. Fixed cells remove states; Viterbi, sampling
+and marginals are the standard algorithms on the remaining chain.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koala.decoding.marginals import Marginals
+from koala.decoding.recipes import NOWHERE
+from koala.decoding.viterbi import IMPOSSIBLE, TAGS, find_potentials
+from koala.errors import KoalaError
+from koala.grid.states import Tag
+from koala.network.output import Output, log_softmax
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_PRESENT = (Tag.C, Tag.E, Tag.M)
+_ABSENT = (Tag.O_C, Tag.D, Tag.O_D)
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What a person says of an entity at one position; position 0 is before the first step."""
+
+    location: int | None = None
+    """Candidate after the step, or NOWHERE; None: not said."""
+    tags: frozenset[Tag] = frozenset(Tag)
+    """Tags that the step may have."""
+
+
+Fixes = Mapping[int, Fix]
+"""By position."""
+
+
+class TrajectoryChain:
+    """The chain of one entity under its fixes.
+
+    States after each step: (C, location), (E, location), (M, location) for every candidate, then
+    the three absent tags. Before the first step: every candidate, then absent.
+    """
+
+    def __init__(self, output: Output, index: int, fixes: Fixes) -> None:
+        starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
+        locations = log_softmax(output.location_scores(index))
+        self.n_steps, self.n_candidates = len(emissions), locations.shape[1]
+        n = self.n_candidates
+        # (states,): tag and location of every state
+        self._tags = np.array([TAGS.index(tag) for tag in _PRESENT for _ in range(n)]
+                              + [TAGS.index(tag) for tag in _ABSENT])  # fmt: skip
+        self._locations = np.array([*np.tile(np.arange(n), len(_PRESENT)), *[NOWHERE] * 3])
+        self._first = np.array([*range(n), NOWHERE])
+        first = np.array([*locations[0], 0.0]) + _allow(self._first, fixes.get(0))
+        self._moves = [first[:, None] + self._enter(starts, emissions[0], locations[1])]
+        for step in range(1, self.n_steps):
+            between = transitions[self._tags][:, self._tags] + emissions[step, self._tags]
+            moved = between + self._follow(self._locations, locations[step + 1])
+            self._moves.append(moved)
+        for step in range(self.n_steps):
+            fix = fixes.get(step + 1)
+            self._moves[step] = self._moves[step] + self._allow_states(fix)
+        self._ends = ends[self._tags]
+        if self._forward()[-1].max() < IMPOSSIBLE / 2:
+            raise KoalaError("The fixed cells contradict each other: no trajectory has them all.")
+
+    def _enter(self, starts: Floats, emissions: Floats, arrivals: Floats) -> Floats:
+        """Score the first step: (first states, states)."""
+        scores: Floats = starts[self._tags] + emissions[self._tags]
+        return scores + self._follow(self._first, arrivals)
+
+    def _follow(self, before: Ints, arrivals: Floats) -> Floats:
+        """Score how the location changes from each state to each: (states before, states).
+
+        Whether an entity exists before a step is decided by the step's tag, too.
+        """
+        exists_before = before[:, None] != NOWHERE
+        tag = self._tags[None, :]
+        needs = np.isin(tag, [TAGS.index(t) for t in (Tag.E, Tag.M, Tag.D)])
+        possible = exists_before == needs
+        stays = tag == TAGS.index(Tag.E)
+        possible = possible & (~stays | (before[:, None] == self._locations[None, :]))
+        arrives = np.isin(self._tags, [TAGS.index(t) for t in (Tag.C, Tag.M)])
+        gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)
+        return np.where(possible, gain[None, :], IMPOSSIBLE)
+
+    def _allow_states(self, fix: Fix | None) -> Floats:
+        if fix is None:
+            return np.zeros(len(self._tags))
+        allowed = np.isin(self._tags, [TAGS.index(tag) for tag in fix.tags])
+        return np.where(allowed, 0.0, IMPOSSIBLE) + _allow(self._locations, fix)
+
+    def _forward(self) -> list[Floats]:
+        """Add up all trajectories that lead to each state; the last step holds the ends, too."""
+        found = [np.logaddexp.reduce(self._moves[0], axis=0)]
+        for moves in self._moves[1:]:
+            found.append(np.logaddexp.reduce(found[-1][:, None] + moves, axis=0))
+        found[-1] = found[-1] + self._ends
+        return found
+
+    def decode(self) -> tuple[int, ...]:
+        """Give the most probable trajectory: a candidate or NOWHERE at each position."""
+        best, back = self._moves[0].max(0), [self._moves[0].argmax(0)]
+        for moves in self._moves[1:]:
+            paths = best[:, None] + moves
+            best = paths.max(0)
+            back.append(paths.argmax(0))
+        state = int((best + self._ends).argmax())
+        row = []
+        for pointers in reversed(back):
+            row.append(int(self._locations[state]))
+            state = int(pointers[state])
+        return (int(self._first[state]), *reversed(row))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Ints:
+        """Sample trajectories: candidates (n, steps + 1), NOWHERE where the entity is absent."""
+        forward = self._forward()
+        states = _choose(np.tile(forward[-1], (n, 1)), rng)
+        found = [self._locations[states]]
+        for step in range(self.n_steps - 1, 0, -1):
+            states = _choose(forward[step - 1] + self._moves[step][:, states].T, rng)
+            found.append(self._locations[states])
+        found.append(self._first[_choose(self._moves[0][:, states].T, rng)])
+        return np.stack(found[::-1], axis=1)
+
+    def find_marginals(self) -> Marginals:
+        """Give the probabilities of tags and, where the entity exists, of locations."""
+        forward = self._forward()
+        backward = [np.zeros(len(self._tags))]
+        last = self._moves[-1] + self._ends
+        for moves in [last, *self._moves[-2::-1]]:
+            backward.append(np.logaddexp.reduce(moves + backward[-1], axis=1))
+        total = np.logaddexp.reduce(forward[-1])
+        tags = np.zeros((self.n_steps, len(TAGS)))
+        locations = np.zeros((self.n_steps + 1, self.n_candidates))
+        # The ends are part of the last forward step and of the first backward one.
+        for step in range(self.n_steps):
+            joint = np.exp(forward[step] + backward[self.n_steps - 1 - step] - total)
+            np.add.at(tags[step], self._tags, joint)
+            _add_locations(locations[step + 1], self._locations, joint)
+        _add_locations(locations[0], self._first, np.exp(backward[-1] - total))
+        exists = locations.sum(1, keepdims=True)
+        return Marginals(tags, locations / np.where(exists > 0, exists, 1.0))
+
+
+def _allow(locations: Ints, fix: Fix | None) -> Floats:
+    if fix is None or fix.location is None:
+        return np.zeros(len(locations))
+    return np.where(locations == fix.location, 0.0, IMPOSSIBLE)
+
+
+def _add_locations(total: Floats, locations: Ints, probabilities: Floats) -> None:
+    is_there = locations != NOWHERE
+    np.add.at(total, locations[is_there], probabilities[is_there])
+
+
+def _choose(scores: Floats, rng: np.random.Generator) -> Ints:
+    """Sample a column of each row by log probabilities (Gumbel-max)."""
+    return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
+
+
+def fix_recipe(output: Output, fixes: Sequence[Fixes]) -> Output:
+    """Clamp the participation and step locations of a recipe to the fixes of its ingredients.
+
+    A fixed location means that the step uses the ingredient and leads it there; absent means that
+    no step so far uses it.
+    """
+    tags, locations = output.tags.copy(), output.locations.copy()
+    for index, own in enumerate(fixes):
+        for position, fix in own.items():
+            if position == 0 or fix.location is None:
+                continue
+            if fix.location == NOWHERE:
+                tags[index, :position, [TAGS.index(t) for t in Tag if t != Tag.O_C]] = IMPOSSIBLE
+            else:
+                used = [TAGS.index(tag) for tag in (Tag.C, Tag.M)]
+                others = [number for number in range(len(TAGS)) if number not in used]
+                tags[index, position - 1, others] = IMPOSSIBLE
+                locations[:, position, :] = IMPOSSIBLE
+                locations[:, position, fix.location] = 0.0
+    return replace(output, tags=tags, locations=locations)
