@@ -2,8 +2,8 @@
 
 Tags and locations of one entity form a Markov chain. Its states are a tag with the location after
 the step: an entity that stays keeps its location, one that is created or moves takes a new one by
-the network's probabilities, and an absent one has none. Fixed cells remove states; Viterbi, sampling
-and marginals are the standard algorithms on the remaining chain.
+the network's probabilities, and an absent one has none. Fixed cells remove states; Viterbi,
+sampling and marginals are the standard algorithms on the remaining chain.
 """
 
 from collections.abc import Mapping, Sequence
