@@ -110,8 +110,13 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
+_OLD_WEIGHTS = {"locations.place.weight": "locations.location.weight"}
+"""Names of weights in the checkpoints of earlier versions."""
+
+
 def _take(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    found = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    return {_OLD_WEIGHTS.get(name, name): tensor for name, tensor in found.items()}
 
 
 def open_checkpoint(path: Path) -> tuple[KoalaModel, Settings]:
