@@ -1,0 +1,95 @@
+"""Triples that were retrieved before, read from a file in place of Algorithm 1.
+
+Two formats, gzipped or not: the list of the published system, whose triples are lines of
+comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `triples`, each with `head`,
+`relation`, `tail` and `weight`.
+"""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from koala.document import Procedure
+from koala.errors import FileError
+from koala.knowledge.retrieval import Triples
+from koala.knowledge.triple import RELATIONS, Triple
+
+_RELATIONS = {relation.lower(): relation for relation in RELATIONS}
+_FIELDS = 8
+"""Fields of a published triple up to its weight."""
+
+_GZIP = b"\x1f\x8b"
+
+Key = tuple[str, str]
+"""Id of the procedure, name of the entity."""
+
+
+def read_retrieved(path: Path) -> dict[Key, tuple[Triple, ...]]:
+    """Read a file of retrieved triples, best first."""
+    found = {}
+    for entry in _read_entries(path):
+        try:
+            lines = entry.get("cpnet")
+            triples = (
+                map(_parse_published, lines) if lines is not None else map(_build, entry["triples"])
+            )
+            found[str(entry["id"]), _normalize(entry["entity"])] = tuple(triples)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileError(path, f"not a file of retrieved triples ({error!r}).") from None
+    return found
+
+
+def choose_retrieved(
+    procedures: Sequence[Procedure], known: Mapping[Key, tuple[Triple, ...]], n_triples: int
+) -> Triples:
+    """Give the triples of every entity; none where the file has none for it."""
+    return [
+        tuple(
+            known.get((procedure.id, _normalize(entity.name)), ())[:n_triples]
+            for entity in procedure.entities
+        )
+        for procedure in procedures
+    ]
+
+
+def _read_entries(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        raw = path.read_bytes()
+        text = (gzip.decompress(raw) if raw.startswith(_GZIP) else raw).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, f"cannot be read ({error}).") from None
+    try:
+        if text.lstrip().startswith("["):
+            entries: Iterable[Any] = json.loads(text)
+        else:
+            entries = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except json.JSONDecodeError as error:
+        raise FileError(path, f"not JSON ({error.msg}).", line=error.lineno) from None
+    for entry in entries:
+        if not isinstance(entry, dict):
+            raise FileError(path, f"a JSON object was expected, {entry!r} came.")
+        yield entry
+
+
+def _parse_published(line: str) -> Triple:
+    """Parse `isa, plant, plant, n, build_complex, building_complex, n, 2.0, …`."""
+    fields = line.split(", ")
+    if len(fields) < _FIELDS:
+        raise ValueError(line)
+    relation, _, head, _, _, tail, _, weight = fields[:_FIELDS]
+    return _build({"head": head, "relation": relation, "tail": tail, "weight": float(weight)})
+
+
+def _build(values: Mapping[str, Any]) -> Triple:
+    relation = _RELATIONS.get(str(values["relation"]).lower())
+    if relation is None:
+        raise ValueError(f"unknown relation {values['relation']!r}")
+    head, tail = (str(values[side]).replace("_", " ") for side in ("head", "tail"))
+    return Triple(head, relation, tail, float(values.get("weight", 1.0)))
+
+
+def _normalize(name: str) -> str:
+    """Give a name that does not depend on case and on spaces around `;`."""
+    return ";".join(" ".join(alias.lower().split()) for alias in name.split(";"))
