@@ -1,7 +1,7 @@
 """Triples that were retrieved before, read from a file in place of Algorithm 1.
 
 Two formats, gzipped or not: the list of the published system, whose triples are lines of
-comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `triples`, each of them with
+comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `triples`, each with
 `head`, `relation`, `tail` and `weight`.
 """
 
