@@ -14,37 +14,37 @@ def cosine(one, other):
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-def test_one_vector_a_word(encoder):
+def test_each_word_has_one_vector(encoder):
     vectors = encoder.encode([["Bones", "belong", "to", "an", "animal"], [], ["photosynthesis"]])
     assert [v.shape for v in vectors] == [(5, 384), (0, 384), (1, 384)]
     assert all(np.isfinite(v).all() for v in vectors)
 
 
-def test_neighbours_in_the_batch_do_not_matter(encoder):
+def test_vectors_do_not_depend_on_other_texts_of_the_batch(encoder):
     text = ["the", "roots", "absorb", "water", "from", "the", "soil"]
     others = [["x"] * n for n in (1, 9, 60)]
     alone = encoder.encode([text])[0]
-    together = encoder.encode([*others, text, *others])[3]
-    assert together == pytest.approx(alone, abs=1e-4)
+    batched = encoder.encode([*others, text, *others])[3]
+    assert batched == pytest.approx(alone, abs=1e-4)
 
 
-def test_vectors_know_meaning_and_context(encoder):
+def test_vectors_reflect_meaning_and_context(encoder):
     river, money, water = encoder.encode(
         [["the", "bank", "of", "the", "river"], ["the", "bank", "lends", "money"], ["river"]]
     )
     assert cosine(river[1], water[0]) > cosine(money[1], water[0])
 
 
-def test_a_long_text_is_encoded_whole(encoder):
+def test_a_long_text_is_encoded_completely(encoder):
     vectors = encoder.encode([["water"] * 900])[0]
     assert vectors.shape == (900, 384)
     assert (np.linalg.norm(vectors, axis=1) > 0).all()
 
 
 def test_progress_counts_windows(encoder):
-    told = []
-    encoder.encode([["water"]] * 5, progress=told.append)
-    assert sum(told) == 5
+    counts = []
+    encoder.encode([["water"]] * 5, progress=counts.append)
+    assert sum(counts) == 5
 
 
 def test_wrong_weights_are_refused(tmp_path):

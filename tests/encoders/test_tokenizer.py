@@ -7,8 +7,8 @@ from koala.errors import KoalaError
 from koala.registry import find_model
 
 
-def test_minilm_reads_words_as_the_bundled_vocabulary_does(propara):
-    """So that a bundled model needs no tokenizer of its own."""
+def test_minilm_splits_words_like_the_bundled_vocabulary(propara):
+    """Bundled models of MiniLM therefore need no tokenizer file."""
     try:
         theirs = SubwordTokenizer(find_weights("minilm"))
     except KoalaError as error:
@@ -20,9 +20,9 @@ def test_minilm_reads_words_as_the_bundled_vocabulary_does(propara):
     assert (ours.first, ours.last, ours.pad) == (theirs.first, theirs.last, theirs.pad)
 
 
-def test_special_pieces_are_those_the_encoder_was_trained_with():
-    # As the published configurations of both say; MPNet's vocabulary has BERT's names as well.
-    subwords = SubwordTokenizer(find_model("base"))
-    assert (subwords.first, subwords.pad, subwords.last, subwords.mask) == (0, 1, 2, 30526)
+def test_special_tokens_are_those_the_encoder_was_trained_with():
+    # Ids of the published configurations; MPNet's vocabulary also has BERT's special tokens.
+    mpnet = SubwordTokenizer(find_model("base"))
+    assert (mpnet.first, mpnet.pad, mpnet.last, mpnet.mask) == (0, 1, 2, 30526)
     bert = SubwordTokenizer(None)
     assert (bert.pad, bert.first, bert.last, bert.mask) == (0, 101, 102, 103)

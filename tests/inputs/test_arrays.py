@@ -20,7 +20,7 @@ def build(*, has_list: bool, **options):
     return items, Batcher(None, has_list=has_list).build(items)
 
 
-def test_names_stand_in_front_of_the_text():
+def test_listed_names_come_before_the_text():
     _, batch = build(has_list=True)
     text = load_tokenizer().decode(batch.subwords[0].tolist(), skip_special_tokens=False)
     assert text == (
@@ -30,7 +30,7 @@ def test_names_stand_in_front_of_the_text():
     flour, oil = batch.name_subwords
     assert np.flatnonzero(flour).tolist() == [1, 2]
     assert np.flatnonzero(oil).tolist() == [4, 5]
-    # They are part of no step, and no mention there.
+    # They belong to no step and do not count as mentions.
     assert not batch.step_subwords[0][:, :7].any()
     assert not batch.entity_subwords[:, :, :7].any()
     assert batch.entity_subwords[1].any(-1).tolist() == [False, True]
@@ -41,7 +41,7 @@ def test_without_a_list_there_are_no_names():
     assert not batch.name_subwords.any()
 
 
-def test_names_are_no_pieces_of_a_step():
+def test_listed_names_do_not_count_as_subwords_of_a_step():
     items, _ = build(has_list=True)
     counts = [Batcher(None, has_list=b).count_subwords(items[0].procedure) for b in (True, False)]
     assert counts[0] == counts[1]
@@ -63,7 +63,7 @@ def test_names_are_no_pieces_of_a_step():
     ],
     ids=["alone", "prefix", "list"],
 )
-def test_a_prompt_stands_in_front_of_the_text(front, expected):
+def test_the_question_comes_before_the_text(front, expected):
     items, _ = build(has_list=False)
     asked = replace(items[0].procedure, question="How?")
     asked_items = [replace(item, procedure=asked) for item in items]
@@ -72,27 +72,27 @@ def test_a_prompt_stands_in_front_of_the_text(front, expected):
     decode = load_tokenizer().decode
     assert decode(batch.subwords[0].tolist(), skip_special_tokens=False) == expected
     assert batcher.count_subwords(asked) == batcher.count_subwords(items[0].procedure)
-    bare = Batcher(None, **front).build(items)
-    assert (batch.step_subwords.sum(-1) == bare.step_subwords.sum(-1)).all()
-    # Without a prompt all is as if none were read.
-    assert batcher.build(items).subwords.tolist() == bare.subwords.tolist()
+    without = Batcher(None, **front).build(items)
+    assert (batch.step_subwords.sum(-1) == without.step_subwords.sum(-1)).all()
+    # A procedure without a question gives the same arrays as a batcher that reads no questions.
+    assert batcher.build(items).subwords.tolist() == without.subwords.tolist()
 
 
-def test_a_long_prompt_is_cut():
+def test_a_long_question_is_cut():
     items, _ = build(has_list=False)
     asked = replace(items[0].procedure, question="why " * 500)
     batch = Batcher(None, has_question=True).build([replace(items[0], procedure=asked)])
     assert batch.subwords.shape[1] < 60
 
 
-def test_known_places_have_their_numbers():
+def test_known_locations_are_numbered():
     items, batch = build(has_list=False, known_locations=("oven", "oil"))
     names = ["?", *(candidate.name for candidate in items[0].procedure.candidates)]
     numbers = dict(zip(names, batch.candidate_number[0].tolist(), strict=True))
     assert (numbers["oven"], numbers["oil"], numbers["flour"], numbers["?"]) == (1, 2, 0, 0)
 
 
-def test_gold_tags_say_what_changes_or_what_is_used():
+def test_gold_tags_are_state_changes_or_participation():
     items, _ = build(has_list=False)
     stay = frozenset({STAYS})
     row = Row.from_locations("wheat flour", ["-", "?", "?"])
@@ -105,7 +105,7 @@ def test_gold_tags_say_what_changes_or_what_is_used():
     assert tags.tolist() == [[1, 2], [1, 3]]
 
 
-def test_gold_places_of_uses():
+def test_gold_locations_of_participation():
     items, _ = build(has_list=False, known_locations=("?", "oven"))
     names = ["?", *(candidate.name for candidate in items[0].procedure.candidates)]
     out, oven = len(names) - 2, len(names) - 1
@@ -125,6 +125,6 @@ def test_gold_places_of_uses():
 
     assert locations({"oven"}, {STAYS, "oven"}) == ([-1, oven, oven], [False, False, True])
     assert locations({STAYS}, {"?"}) == ([-1, 0, out], [False, True, False])
-    # A place that is no candidate counts only where the ingredient may as well stay.
+    # A location that is not a candidate is ignored, unless the ingredient may also stay.
     assert locations({"wok"}, {STAYS, "wok"}) == ([-1, -1, 0], [False, False, True])
     assert locations({"oven"}, {"oven"}, used=(False, True)) == ([-1, -1, oven], [False] * 3)

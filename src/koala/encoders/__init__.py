@@ -1,4 +1,4 @@
-"""Encoders: words in, one vector in context for each out. No torch here."""
+"""Encoders: words in, one contextual vector per word out. No torch here."""
 
 from koala.encoders.onnx import Encoder, OnnxEncoder, open_encoder
 

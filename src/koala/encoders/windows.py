@@ -1,4 +1,4 @@
-"""Words → word pieces, in windows that fit an encoder."""
+"""Words → subwords, in windows that fit an encoder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,21 +10,24 @@ if TYPE_CHECKING:
     from tokenizers import BertWordPieceTokenizer
 
 LONGEST = 256
-"""Word pieces of a window; longer texts are encoded in several."""
+"""Maximum subwords of a window; longer texts are encoded in several windows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Part of a text: its pieces with the special ones around, and the word of each piece."""
+    """A part of a text that is encoded at once."""
 
     text: int
+    """Index of the text."""
     subwords: tuple[int, ...]
+    """Ids of [CLS], the subwords, [SEP]."""
     words: tuple[int | None, ...]
+    """Index of each subword's word in the text; None: special token."""
 
 
 @lru_cache(maxsize=1)
 def load_tokenizer() -> "BertWordPieceTokenizer":
-    """Build BERT's uncased word-piece tokenizer from the vocabulary that koala ships."""
+    """Build BERT's uncased WordPiece tokenizer from the vocabulary that koala ships."""
     from tokenizers import BertWordPieceTokenizer
 
     lines = resources.files(__package__).joinpath("vocabulary.txt").read_text("utf-8")
@@ -33,7 +36,10 @@ def load_tokenizer() -> "BertWordPieceTokenizer":
 
 
 def split_subwords(texts: Sequence[Sequence[str]]) -> list[Window]:
-    """Cut texts, given as words, into windows; every word is in exactly one."""
+    """Cut texts, given as words, into windows.
+
+    A word is in exactly one window, unless the word alone is longer than a window.
+    """
     tokenizer = load_tokenizer()
     first, last = (int(tokenizer.token_to_id(name) or 0) for name in ("[CLS]", "[SEP]"))
     encodings = tokenizer.encode_batch(
@@ -48,7 +54,7 @@ def split_subwords(texts: Sequence[Sequence[str]]) -> list[Window]:
 
 
 def _cut(word_ids: Sequence[int | None]) -> list[tuple[int, int]]:
-    """Cut between words, at most LONGEST pieces a window; a longer word is cut itself."""
+    """Cut between words into at most LONGEST subwords each; longer words are cut inside."""
     cuts = []
     start = 0
     while start < len(word_ids):

@@ -1,1 +1,1 @@
-"""What a network reads: entities with their triples as arrays, and the targets of training."""
+"""Input of a network: entities with their triples as arrays, and the training targets."""

@@ -1,8 +1,8 @@
-"""Documents and triples → a Batch of named numpy arrays, each procedure and each triple once.
+"""Items → a Batch of named numpy arrays, with each procedure and each triple only once.
 
-The torch network and the exported one take the same arrays. Axes, everywhere in this order:
-`(batch, candidates, steps, pieces)`, where *batch* counts entities, *procedures* the texts they
-stand in, and candidate 0 is `?`.
+The torch network and the ONNX network take the same arrays. The order of axes is always
+`(batch, candidates, steps, subwords)`, where *batch* counts entities, *procedures* counts their
+texts, and candidate 0 is `?`.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,60 +21,60 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 TRIPLE_INPUTS = ("triple_subwords", "triple_input_mask", "triple_subwords_mask")
+"""The arrays of a batch from which the encoder reads triples."""
+
 TRIPLE_VECTORS = "triple_vectors"
-"""Arrays of a batch that are about triples alone; what an encoder has said of them may stand in
-their place: (distinct triples, width)."""
+"""(distinct triples, width): the encoder's output for TRIPLE_INPUTS, which can replace them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a network reads."""
+    """Input of a network."""
 
     subwords: Ints
-    """(procedures, pieces)"""
+    """(procedures, subwords)"""
     subwords_mask: Bools
-    """(procedures, pieces)"""
+    """(procedures, subwords): False at padding."""
     step_subwords: Bools
-    """(procedures, steps, pieces): which pieces a step has."""
+    """(procedures, steps, subwords): True at the step's subwords."""
     verb_subwords: Bools
-    """(procedures, steps, pieces): which pieces are verbs."""
+    """(procedures, steps, subwords): True at the subwords of the step's verbs."""
     candidate_subwords: Bools
-    """(procedures, candidates, steps, pieces)"""
+    """(procedures, candidates, steps, subwords): True at mentions of the candidate location."""
     candidate_mask: Bools
-    """(procedures, candidates)"""
+    """(procedures, candidates): False at padding."""
     candidate_number: Ints
-    """(procedures, candidates): which of the places that are known beforehand; 0: none of them."""
+    """(procedures, candidates): number, from 1, in the list of known locations; 0: not in it."""
     step_mask: Bools
-    """(procedures, steps)"""
+    """(procedures, steps): False at padding."""
     convention: Ints
-    """(procedures,): whose annotation conventions are asked for, a number of CONVENTIONS."""
+    """(procedures,): the annotation convention to follow, an index into CONVENTIONS."""
     procedure: Ints
-    """(batch,): the row of pieces that is read for each entity."""
+    """(batch,): the row of `subwords` that is read for each entity."""
     group: Ints
-    """(batch,): a number for each procedure; the same but where each entity has its own row."""
+    """(batch,): the procedure of each entity; equals `procedure` unless entities have own rows."""
     entity_subwords: Bools
-    """(batch, steps, pieces): which pieces mention the entity."""
+    """(batch, steps, subwords): True at mentions of the entity."""
     name_subwords: Bools
-    """(batch, pieces): which pieces are its name in front of the text, where all names are."""
+    """(batch, subwords): True at the entity's name in the list of names before the text."""
     triple_subwords: Ints
-    """(distinct triples, pieces)"""
+    """(distinct triples, subwords)"""
     triple_subwords_mask: Bools
-    """(distinct triples, pieces): True at head, relation and tail, not at special pieces."""
+    """(distinct triples, subwords): True at head, relation and tail, not at special tokens."""
     triple_input_mask: Bools
-    """(distinct triples, pieces): True at every real piece."""
+    """(distinct triples, subwords): False at padding."""
     triples: Ints
-    """(batch, triples): which distinct triples were retrieved for each entity."""
+    """(batch, triples): indices of the distinct triples retrieved for each entity."""
     triple_mask: Bools
-    """(batch, triples)"""
+    """(batch, triples): False at padding."""
 
 
 class Batcher:
-    """Builds batches with the word pieces of an encoder, BERT's where no folder is given.
+    """Builds batches with the subwords of an encoder; without a folder, of BERT.
 
-    With a prefix each entity reads its own row of pieces: its name, then the text; with a list, all
-    read the names of all, then the text; with a prompt, the question that the text answers, where
-    one is known, stands in front of it. So many texts are kept, split: as many as come again and
-    again.
+    Before the text, a row of subwords can have the entity's own name (`has_prefix`: each entity
+    then has its own row), the names of all entities (`has_list`), and the procedure's question if
+    it has one (`has_question`). Up to `n_cached` tokenized texts are cached.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Batcher:
         self._has_prefix = has_prefix
 
     def count_subwords(self, procedure: Procedure) -> list[int]:
-        """Count the word pieces of each step."""
+        """Count the subwords of each step."""
         counts = [0] * len(procedure.steps)
         for word in self._subwords.split(procedure).words:
             if word is not None and word[0] >= 0:
@@ -104,7 +104,7 @@ class Batcher:
     def build(self, items: Sequence[Item]) -> Batch:
         """Build the arrays of some entities."""
         if not items:
-            raise KoalaError("A batch needs one entity or more.")
+            raise KoalaError("A batch needs at least one entity; none was given.")
         by_id = {id(item.procedure): item.procedure for item in items}
         numbers = {key: number for number, key in enumerate(by_id)}
         group = [numbers[id(item.procedure)] for item in items]
@@ -127,7 +127,7 @@ class Batcher:
             name_subwords[row, : len(words)] = [word == name for word in words]
         number = {t: i for i, t in enumerate({t: None for item in items for t in item.triples})}
         pad = self._triple_subwords.pad
-        # One row at least, so that an entity without triples needs no special case.
+        # At least one row, so that entities without triples need no special case.
         triples = [self._triple_subwords.split_triple(t) for t in number] or [([pad], [False])]
         n_triple_subwords = max(len(subwords) for subwords, _ in triples)
         n_triples = count_triples(items)
@@ -160,7 +160,7 @@ class Batcher:
 
 
 def count_triples(items: Sequence[Item]) -> int:
-    """Count the triples of the entity that has the most; one at least, so that no axis is empty."""
+    """Return the largest number of triples of an entity, at least 1 so that no axis is empty."""
     return max(1, *(len(item.triples) for item in items))
 
 
@@ -177,7 +177,7 @@ def _verb_spans(procedure: Procedure) -> list[Span]:
 
 
 def _mark(mask: Bools, text: TokenizedText, spans: Sequence[Span]) -> None:
-    """Mark the pieces of spans in a mask (steps, pieces)."""
+    """Set a mask (steps, subwords) to True at the subwords of spans."""
     wanted = {(span.step, word) for span in spans for word in range(span.start, span.end)}
     for subword, word in enumerate(text.words):
         if word in wanted:

@@ -1,4 +1,4 @@
-"""Entities of procedures, each with its triples and what is known of it, and batches of them."""
+"""Items: entities of procedures with their triples and gold annotations, and batches of items."""
 
 import random
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from koala.knowledge.relevance import Relevance
 from koala.knowledge.triple import Triple
 
 _BUCKET = 8
-"""Batches whose procedures are sorted by length together; larger means less padding."""
+"""Procedures are sorted by length within about this many batches; larger means less padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """Which steps of a recipe use an ingredient, and what their places may be."""
+    """Which steps of a recipe use an ingredient, and the correct locations of each step."""
 
     steps: tuple[bool, ...]
     locations: tuple[frozenset[str], ...]
-    """Of each step: the names that are right, STAYS and `?` (taken out to somewhere) among them."""
+    """For each step, the correct names; STAYS and `?` (taken out) may be among them."""
 
 
 STAYS = "="
-"""Stands for the place of a step that has none: what is new is somewhere, the rest stays."""
+"""Location of a step that moves nothing: new ingredients are at `?`, others stay where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ class Item:
     triples: tuple[Triple, ...] = ()
     gold: Row | None = None
     annotators: tuple[Row, ...] = ()
-    """What single annotators said of the entity, to learn from besides gold."""
+    """The entity's rows by single annotators, as training targets in addition to gold."""
     relevance: Relevance | None = None
     participation: Participation | None = None
-    """Of a recipe: tags and places then say this, not what changes and where the entity is."""
+    """Recipes only: the targets are then participation and step locations, not state changes."""
 
     @property
     def tags(self) -> tuple[Tag, ...]:
-        """The tags that a network should give."""
+        """The gold tags."""
         if self.gold is None:
-            raise KoalaError(f"Procedure {self.procedure.id} has no gold grid to learn from.")
+            raise KoalaError(f"Procedure {self.procedure.id} has no gold grid to train on.")
         return (
             self.gold.tags
             if self.participation is None
@@ -57,7 +57,10 @@ class Item:
 def build_items(
     procedures: Sequence[Procedure], triples: Sequence[Sequence[tuple[Triple, ...]]]
 ) -> list[Item]:
-    """Build one item an entity, in the order of procedures and entities."""
+    """Build one item per entity, in the order of procedures and entities.
+
+    `triples` has a tuple for each entity of each procedure.
+    """
     return [
         Item(procedure, index, group)
         for procedure, groups in zip(procedures, triples, strict=True)
@@ -66,7 +69,10 @@ def build_items(
 
 
 def view_items(items: Sequence[Item]) -> list[list[Item]]:
-    """Give the items as their annotators saw them, a view each; gold where one did not speak."""
+    """Return one copy of the items per annotator, with that annotator's rows as gold.
+
+    An item that has no row of an annotator keeps its gold.
+    """
     n = max((len(item.annotators) for item in items), default=0)
     return [
         [
@@ -91,9 +97,10 @@ def group_items(items: Sequence[Item]) -> list[list[Item]]:
 def plan_batches(
     groups: Sequence[Sequence[Item]], size: int, *, seed: int | None = None
 ) -> list[list[int]]:
-    """Plan batches of about `size` items from whole procedures of similar length.
+    """Plan batches of at most `size` items from whole procedures of similar length.
 
-    Gives the numbers of the groups in each batch; with a seed in a random order.
+    Return the indices of the groups in each batch, in random order if there is a seed. A procedure
+    with more than `size` items has a batch of its own.
     """
     numbers = list(range(len(groups)))
     generator = random.Random(seed)
@@ -102,8 +109,8 @@ def plan_batches(
     bucket = _BUCKET * max(1, size // 4)
     ordered: list[int] = []
     for start in range(0, len(numbers), bucket):
-        some = numbers[start : start + bucket]
-        ordered += sorted(some, key=lambda number: _length(groups[number][0]))
+        part = numbers[start : start + bucket]
+        ordered += sorted(part, key=lambda number: _length(groups[number][0]))
     batches: list[list[int]] = []
     n_items = 0
     for number in ordered:
@@ -119,7 +126,7 @@ def plan_batches(
 
 
 def split_items(items: Sequence[Item], size: int, *, seed: int | None = None) -> list[list[Item]]:
-    """Split items into batches of about `size`, procedures whole; with a seed in a random order."""
+    """Split items into batches, as `plan_batches` does."""
     groups = group_items(items)
     return [
         [item for number in batch for item in groups[number]]

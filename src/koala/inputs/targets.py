@@ -1,4 +1,4 @@
-"""Targets of training: gold tags, locations and triple relevance as arrays."""
+"""Training targets: gold tags, locations and triple relevance as arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ TAGS = tuple(Tag)
 """The order of tags in every array."""
 
 IGNORED = -1
-"""The gold place where none counts: the entity is absent, or its place is no candidate."""
+"""Target that no loss counts: the entity is absent, or its location is not a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a network should say; only losses read it."""
+    """Targets of a batch; only losses read them."""
 
     tags: Ints
-    """(batch, steps)"""
+    """(batch, steps): indices into TAGS."""
     locations: Ints
-    """(batch, steps + 1): candidate, or IGNORED."""
+    """(batch, steps + 1): index of the candidate, or IGNORED."""
     may_stay: Bools
-    """(batch, steps + 1): whether candidate 0 is as right as that one."""
+    """(batch, steps + 1): whether candidate 0 is also correct."""
     state_relevance: Bools
     """(batch, steps, triples)"""
     location_relevance: Bools
@@ -37,7 +37,7 @@ class Gold:
 
 
 def build_gold(items: Sequence[Item]) -> Gold:
-    """Build what a network should say of some entities; all must have gold rows."""
+    """Build the targets of some entities; all must have gold rows."""
     n_steps = max(len(item.procedure.steps) for item in items)
     n_triples = count_triples(items)
     tags = np.zeros((len(items), n_steps), dtype=np.int64)
@@ -56,7 +56,7 @@ def build_gold(items: Sequence[Item]) -> Gold:
 
 
 def _find_locations(item: Item, n_positions: int) -> tuple[Bools, Ints]:
-    """Give which positions may be candidate 0, and the candidate of each, or IGNORED."""
+    """Return `may_stay` and `locations` of one entity, as in Gold."""
     index = {c.name: number for number, c in enumerate(item.procedure.candidates, 1)}
     locations = np.full(n_positions, IGNORED, dtype=np.int64)
     may_stay = np.zeros(n_positions, dtype=np.bool_)

@@ -10,7 +10,7 @@ from koala.inputs.examples import Item
 from koala.knowledge.triple import Triple
 
 LISTED = -1
-"""Stands for a step where words are those of the list of names; the word is then the entity."""
+"""Takes the place of the step index for subwords in the list of entity names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +19,17 @@ class TokenizedText:
 
     subwords: list[int]
     words: list[tuple[int, int] | None]
-    """Step and word of each piece; of a piece of the list of names, `LISTED` and the entity."""
+    """(step, word) of each subword, (LISTED, entity) in the list of names; None: special token."""
 
 
-_MOST_QUESTION = 32
-"""Pieces of a prompt that are read; the longest of ProPara has fewer."""
+_QUESTION_SUBWORDS = 32
+"""Longer questions are cut; ProPara's are shorter."""
 
-_MOST_TRIPLES = 1 << 16
-"""So many are kept, split."""
+_CACHED_TRIPLES = 1 << 16
 
 
 class Tokenizer:
-    """Procedures and triples in the word pieces of one encoder, each split once while kept."""
+    """Tokenizes procedures and triples for one encoder, and caches the results."""
 
     def __init__(
         self,
@@ -45,20 +44,21 @@ class Tokenizer:
         self._has_question = has_question
         self.pad = self._words.pad
         self._triples: BoundedCache[Triple, tuple[list[int], list[bool]]] = BoundedCache(
-            _MOST_TRIPLES
+            _CACHED_TRIPLES
         )
         self._texts: BoundedCache[int, tuple[Procedure, TokenizedText]] = BoundedCache(n_cached)
 
     def split(self, procedure: Procedure) -> TokenizedText:
-        """Split a procedure; the procedure is kept, so that its id stays its own."""
-        known = self._texts.get(id(procedure))
-        if known is None:
-            known = (procedure, self._split(procedure))
-            self._texts[id(procedure)] = known
-        return known[1]
+        """Tokenize a procedure: [CLS] question [SEP] names [SEP] text [SEP]."""
+        cached = self._texts.get(id(procedure))
+        if cached is None:
+            # The procedure is stored too, so that no other object can get its id.
+            cached = (procedure, self._split(procedure))
+            self._texts[id(procedure)] = cached
+        return cached[1]
 
     def _split(self, procedure: Procedure) -> TokenizedText:
-        where = [
+        owners = [
             (number, index)
             for number, step in enumerate(procedure.steps)
             for index in range(len(step.words))
@@ -69,53 +69,51 @@ class Tokenizer:
             names = self._list_names(procedure)
             text.subwords.extend(names.subwords)
             text.words.extend(names.words)
-        for location, subwords in zip(where, self._words.split(words), strict=True):
+        for owner, subwords in zip(owners, self._words.split(words), strict=True):
             text.subwords.extend(subwords)
-            text.words.extend([location] * len(subwords))
+            text.words.extend([owner] * len(subwords))
         return TokenizedText([*text.subwords, self._words.last], [*text.words, None])
 
     def _read_question(self, procedure: Procedure) -> TokenizedText:
-        """Give [CLS] prompt [SEP], or [CLS] where there is none to read."""
-        words = procedure.question.split() if self._has_question else []
-        subwords = [subword for word in self._words.split(words) for subword in word][
-            :_MOST_QUESTION
-        ]
+        """Return [CLS] question [SEP], or [CLS] if there is no question to read."""
+        question = procedure.question if self._has_question else ""
+        subwords = self._split_phrase(question)[:_QUESTION_SUBWORDS]
         front = [self._words.first, *([*subwords, self._words.last] if subwords else [])]
         return TokenizedText(front, [None] * len(front))
 
     def _list_names(self, procedure: Procedure) -> TokenizedText:
-        """Give name [SEP] name [SEP] … of all entities."""
+        """Return name [SEP] name [SEP] … of all entities."""
         text = TokenizedText([], [])
         for number, entity in enumerate(procedure.entities):
-            subwords = [
-                subword for word in self._words.split(entity.name.split()) for subword in word
-            ]
+            subwords = self._split_phrase(entity.name)
             text.subwords.extend([*subwords, self._words.last])
             text.words.extend([*([(LISTED, number)] * len(subwords)), None])
         return text
 
     def split_for(self, item: Item) -> TokenizedText:
-        """Split a procedure with the name of an entity in front: [CLS] name [SEP] text [SEP]."""
+        """Tokenize a procedure with an entity's name in front: [CLS] name [SEP] text [SEP]."""
         text = self.split(item.procedure)
-        names = item.procedure.entities[item.entity].name.split()
-        name = [subword for word in self._words.split(names) for subword in word]
+        name = self._split_phrase(item.procedure.entities[item.entity].name)
         front = [self._words.first, *name, self._words.last]
         return TokenizedText(
             [*front, *text.subwords[1:]], [*([None] * len(front)), *text.words[1:]]
         )
 
     def split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
-        """Give [CLS] head [SEP] relation [SEP] tail [SEP], and which pieces are not special."""
-        known = self._triples.get(triple)
-        if known is None:
-            known = self._split_triple(triple)
-            self._triples[triple] = known
-        return known
+        """Return [CLS] head [SEP] relation [SEP] tail [SEP], and which tokens are not special."""
+        cached = self._triples.get(triple)
+        if cached is None:
+            cached = self._split_triple(triple)
+            self._triples[triple] = cached
+        return cached
 
     def _split_triple(self, triple: Triple) -> tuple[list[int], list[bool]]:
         subwords, mask = [self._words.first], [False]
         for part in (triple.head, triple.phrase, triple.tail):
-            found = [subword for word in self._words.split(part.split()) for subword in word]
+            found = self._split_phrase(part)
             subwords += [*found, self._words.last]
             mask += [*([True] * len(found)), False]
         return subwords, mask
+
+    def _split_phrase(self, text: str) -> list[int]:
+        return [subword for word in self._words.split(text.split()) for subword in word]
