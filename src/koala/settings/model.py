@@ -1,6 +1,7 @@
-"""Settings of the network: text, encoder, knowledge, decoders.
+"""Settings of the network: text, encoder, knowledge, decoder.
 
-A default from the paper names its section.
+Sections, equations and tables are those of the KoaLa paper. A default that follows the paper names
+its section.
 """
 
 import math
@@ -13,53 +14,60 @@ from koala.settings.checks import check_least, check_shares
 
 @dataclass(frozen=True, slots=True)
 class TextSettings:
-    """What of a text may be an entity's mention, and what a place."""
+    """Which words of a text count as mentions of an entity, and which as location candidates."""
 
     mentions: Literal["whole", "parts"] = "whole"
-    """The whole name of an entity; or parts of it, too: "oil" for "olive oil"."""
+    """What counts as a mention: the whole name of the entity, or also a part of it ("oil" for
+    "olive oil")."""
     locations: Literal["phrases", "nouns"] = "phrases"
-    """Noun phrases with all their tails, or single nouns."""
+    """Location candidates: noun phrases and their shorter tails, or single nouns."""
     known_locations: str = ""
-    """Places that are candidates whether the text names them or not, with spaces between. In
-    recipes `?` may be one: what a step takes out is somewhere."""
+    """Locations that are candidates in every text, even if it does not name them; separated by
+    spaces. For recipes, `?` can be one: an ingredient that a step takes out of its location is at
+    an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderSettings:
-    """The text encoder."""
+    """The text encoder (section 4.2.1)."""
 
     name: str = "minilm"
-    """minilm, mpnet, or the folder or name of a transformers model."""
+    """minilm, mpnet, or the folder or Hugging Face id of a transformers model."""
     weights: str | None = None
-    """Folder of weights from the language-model stage (section 5.1); "": public ones."""
+    """Folder with weights of the language-model stage on text (section 5.1). None or "": the public
+    weights."""
     is_frozen: bool = False
+    """Whether no layer of the encoder is trained."""
     layers: Literal["last", "mixture"] = "last"
-    """The last layer; or a learned mixture of all, as NCET reads its (frozen) ELMo."""
+    """Output of the encoder: its last layer, or a learned mixture of all layers, as NCET does with
+    (frozen) ELMo."""
     entity: Literal["none", "marked", "prefix", "listed"] = "none"
-    """Whether the encoder knows which entity it reads for. None: as in the paper, one reading for
-    all. Marked: the upper layers run for each entity, its mentions marked. Prefix: all layers run
-    for each entity, its name in front of the text. Listed: one
-    reading for all, the names of all entities in front of the text as a recipe's ingredients are;
-    every step is read with what is said of the entity's name there."""
+    """How the encoder knows which entity it reads for. "none": it does not; a text is encoded once
+    for all entities (the paper). "marked": the layers above `n_shared_layers` run for each entity,
+    with its mentions marked. "prefix": all layers run for each entity, with its name before the
+    text. "listed": a text is encoded once, with the names of all entities before it, like the
+    ingredients of a recipe; the vector of an entity's name there is added to every step."""
     has_question: bool = False
-    """Whether the question that a text answers stands in front of it, where one is known."""
+    """Whether the question that a text answers is put before it, if it is known."""
     has_convention: bool = False
-    """Whether a learned vector tells the network whose annotation conventions are asked for, so
-    that one network learns from corpora whose annotators decided alike things differently."""
+    """Whether a learned vector tells the network which annotation convention to follow. One network
+    can then learn from corpora whose annotators decided similar cases differently."""
     n_shared_layers: int = 0
-    """Where the encoder knows the entity: so many lower layers run before mentions are marked;
-    without a prefix, once for all entities."""
+    """Number of lower layers that run before mentions are marked, once for all entities of a text.
+    Read if `entity` is "marked" or "prefix"; with `is_frozen` all layers are shared."""
     n_frozen_layers: int = 0
-    """The embeddings and so many lower layers stay as they are, and what they say is kept."""
+    """Number of lower layers that are not trained; the embeddings are frozen with them. Their
+    outputs are cached. With `knowledge.encoder` "shared", these layers also encode triples."""
     projected_width: int = 0
-    """What the encoder says is projected to so much before the BiLSTM, which is then quicker where
-    it runs for each entity; 0: it is not."""
+    """Width to which the output of the encoder is projected before the BiLSTM; 0: no projection. A
+    smaller width makes a BiLSTM that runs for each entity faster."""
     token_width: int = 256
-    """Width of each direction of the BiLSTM over word pieces behind the encoder; 0: none."""
+    """Hidden size of each direction of the BiLSTM over the encoder's subwords (section 6.2); 0: no
+    BiLSTM."""
     dropout: float = 0.4
-    """Behind the BiLSTM, section 6.2."""
+    """Dropout rate after the BiLSTM (section 6.2)."""
     input_dropout: float = 0.0
-    """In front of it."""
+    """Dropout rate before the BiLSTM."""
 
     def __post_init__(self) -> None:
         check_least(self, "encoder.", n_shared_layers=0, n_frozen_layers=0, token_width=0)
@@ -68,12 +76,12 @@ class EncoderSettings:
 
     @property
     def has_prefix(self) -> bool:
-        """Whether the name of the entity stands in front of the text."""
+        """Whether the name of the entity is put before the text."""
         return self.entity == "prefix"
 
     @property
     def has_list(self) -> bool:
-        """Whether the names of all entities stand in front of the text."""
+        """Whether the names of all entities are put before the text."""
         return self.entity == "listed"
 
     @property
@@ -84,39 +92,49 @@ class EncoderSettings:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSettings:
-    """ConceptNet triples and how they are read (section 4.3)."""
+    """ConceptNet triples and how the network reads them (section 4.3)."""
 
     is_used: bool = True
+    """Whether the network reads triples; false is "− ConceptNet" in table 4."""
     n_triples: int = 10
-    """N_K, section 4.3.1."""
+    """N_K, the number of triples retrieved for an entity (section 4.3.1)."""
     has_fuzzy: bool = True
-    """Triples that are only similar in meaning to the text, too (Algorithm 1). Without them there
-    are fewer, a larger share of them is relevant, and finding them takes milliseconds."""
+    """Whether to retrieve also triples that match the text only by meaning (Algorithm 1). Without
+    them there are fewer triples, more of them are relevant, and retrieval takes milliseconds."""
     encoder: str = "minilm"
-    """An encoder of its own, as in the paper; or `shared`: the lowest `encoder.n_frozen_layers` of
-    the text encoder read triples, too, so that nothing more is to be shipped."""
+    """Encoder of the triples. A name as in `encoder.name`: a separate encoder, as in the paper.
+    "shared": the lowest `encoder.n_frozen_layers` layers of the text encoder, so that no second
+    encoder has to be shipped."""
     weights: str | None = None
-    """Folder of weights from the triple stage (section 5.2)."""
+    """Folder with weights of the language-model stage on triples (section 5.2). None or "": the
+    public weights."""
     is_frozen: bool = True
-    """The published code; the paper fine-tunes this encoder with the rest."""
+    """Whether the triple encoder is not trained (published code); the paper fine-tunes it."""
     has_attention: bool = True
-    """False: the plain mean of the triples ("− Attention" in table 4)."""
+    """Whether triples are weighted by attention; false: their plain mean, "− Attention" in
+    table 4."""
     integration: Literal["gate", "concatenation"] = "gate"
-    """Equations 13–15, or the plain concatenation the paper compares with."""
+    """How triples are added to the decoder's input: by a gate (equations 13–15), or by
+    concatenation, with which the paper compares it."""
     gate_bias: float = 0.0
-    """Bias of the gate before training: below 0 it begins nearly closed, and what the text says
-    passes as it is until knowledge has shown its worth."""
+    """Initial bias of the gate. Below 0 the gate starts nearly closed, and the decoder's input
+    passes unchanged until training opens it. 0: the usual random bias."""
     store: str | None = None
+    """Knowledge store to retrieve from. None: the store that KOALA_STORE names, or the bundled
+    one."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.gate_bias):
-            raise KoalaError(f"knowledge.gate_start is {self.gate_bias}; a number was expected.")
+            raise KoalaError(f"knowledge.gate_bias is {self.gate_bias}; expected a finite number.")
         if self.gate_bias and self.integration != "gate":
-            raise KoalaError('knowledge.gate_start needs knowledge.integration = "gate".')
+            raise KoalaError(
+                f"knowledge.gate_bias is {self.gate_bias}, which needs knowledge.integration = "
+                f'"gate"; it is "{self.integration}".'
+            )
 
 
 SHARED = "shared"
-"""The knowledge encoder that is part of the text encoder."""
+"""Value of `knowledge.encoder`: triples are read by layers of the text encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,21 +142,24 @@ class DecoderSettings:
     """State and location decoders (sections 4.2.2 and 4.2.4)."""
 
     width: int = 256
-    """Hidden size of each direction of the LSTMs, section 6.2."""
+    """Hidden size of each direction of the LSTMs (section 6.2)."""
     tags: Literal["changes", "participation"] = "changes"
-    """What C, E and M say: that an entity is created, stays, moves; or, of an ingredient of a
-    recipe, that a step uses it for the first time, does not use it, uses it again."""
+    """Meaning of the tags C, E and M. "changes": the entity is created, stays, moves.
+    "participation" (recipes): the step uses the ingredient for the first time, does not use it,
+    uses it again."""
     reads: Literal["mentions", "steps"] = "mentions"
-    """What a step gives to the state tracker. Mentions: entity and verbs, nothing where the entity
-    is not mentioned (equation 1). Steps: the whole step, too, and always."""
+    """Input of the state tracker at a step. "mentions": entity and verbs, zero if the step does not
+    mention the entity (equation 1). "steps": also the mean of the whole step, at every step."""
     step_width: int = 0
-    """What a step says is mixed down to so much before the LSTMs read it, which are then several
-    times as quick; 0: they read it as it is. Only where steps are read and places scored."""
+    """Width to which the input of a step is reduced before the LSTMs, which makes them several
+    times faster; 0: no reduction. Needs `reads` "steps" and `locations` "scorer"."""
     locations: Literal["sequences", "scorer"] = "sequences"
-    """A BiLSTM over the steps for every candidate (equation 5), or one for all and a scorer."""
+    """Location predictor: a BiLSTM over the steps for every candidate (equation 5), or one BiLSTM
+    for all candidates and a layer that scores each."""
     has_entity_attention: bool = False
-    """Whether the entities of a step see each other."""
+    """Whether the entities of a procedure attend to each other at every step."""
     crf_start: Literal["zero", "counts"] = "zero"
-    """Transition scores before training: nothing, or what is counted in the training split."""
+    """Initial transition scores of the CRF: zero, or log frequencies in the training split."""
     has_legal_crf: bool = False
-    """Illegal transitions are impossible in training, too; the paper learns all of them."""
+    """Whether the CRF excludes impossible transitions also in training; the paper learns scores for
+    all transitions."""

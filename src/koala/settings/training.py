@@ -1,4 +1,8 @@
-"""Settings of the losses and of training; a default from the paper names its section."""
+"""Settings of the losses and of training.
+
+Sections, equations and tables are those of the KoaLa paper. A default that follows the paper names
+its section.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,16 +12,19 @@ from koala.settings.checks import check_least, check_shares
 
 @dataclass(frozen=True, slots=True)
 class LossSettings:
-    """The three losses and their weights (equation 17)."""
+    """Weights of the losses (equation 17); the state loss has weight 1."""
 
     location: float = 0.3
-    """λ_loc, section 6.2."""
+    """λ_loc, the weight of the location loss (section 6.2)."""
     attention: float = 0.5
-    """λ_attn, section 6.2; 0 is "− Attention loss" in table 4."""
+    """λ_attn, the weight of the attention loss (section 6.2); 0 is "− Attention loss" in
+    table 4."""
     attention_form: Literal["positives", "paper"] = "positives"
-    """Mean over positive pairs (published code), or divided by N_K·T (equation 16)."""
+    """Divisor of the attention loss: the number of relevant triples (published code), or N_K·T
+    (equation 16)."""
     has_initial_location: bool = True
-    """The location loss counts position 0 (published code); the paper starts at step 1."""
+    """Whether the location loss includes position 0, before step 1 (published code); in the paper
+    it starts at step 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,49 +32,59 @@ class TrainingSettings:
     """How the tracker is trained (section 6.2)."""
 
     epochs: int = 20
+    """Largest number of epochs."""
     batch: int = 32
-    """Entities of a batch."""
+    """Entities per batch (section 6.2)."""
     part: int = 0
-    """Entities of a batch that pass the network at a time, about; 0: all. The gradient is that of
-    the whole batch, and what is kept to find it takes less memory."""
+    """Approximate number of entities that pass the network at a time; 0: the whole batch. Gradients
+    of the parts are added up, so only memory use changes."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of multiplications in layers of the encoder that learn: bfloat16 is nearly twice as fast and
-    takes less memory where processors know it (AVX512-BF16, AMX), and slow elsewhere."""
+    """Precision of multiplications in the trained layers of the encoder. bfloat16 is nearly twice
+    as fast and takes less memory on processors that support it (AVX512-BF16, AMX), and is slow on
+    others."""
     learning_rate: float = 3e-5
+    """Adam's learning rate for pretrained layers (section 6.2)."""
     head_learning_rate: float | None = None
-    """Of what is trained from scratch; None: the same (section 6.2)."""
+    """Learning rate for layers trained from scratch. None: the same (section 6.2)."""
     schedule: Literal["constant", "linear"] = "constant"
-    """The rates stay; or rise over the first tenth of all batches and fall to 0 until the last."""
+    """Learning rates over training: constant; or rising linearly over the first tenth of all
+    batches, then falling linearly to 0."""
     layer_decay: float = 1.0
-    """The rate of each layer of the encoder, as a share of the one above it."""
+    """Learning rate of an encoder layer as a fraction of that of the layer above it."""
     ema_decay: float = 0.0
-    """Share of the old in a running average of the weights, which is what is scored and kept."""
+    """Decay of the exponential moving average of the weights, which is then scored and saved; 0: no
+    average."""
     is_fused: bool = False
-    """Adam in one pass over all numbers: quicker, and equal but for the last digits."""
+    """Whether Adam updates all weights in one fused pass: faster, and equal up to rounding."""
     adds_gold_locations: bool = True
-    """Gold places that are no candidates become candidates in training (published code)."""
+    """Whether gold locations that are not among the candidates are added to them in training
+    (published code)."""
     start: str = ""
-    """Folder of another run: training begins with those of its weights that fit (intermediate
-    training), whatever `knowledge.gate_start` says, and with CRF scores of its own."""
+    """Folder of another run to start from (intermediate training): all weights of the same name and
+    shape are loaded, except those of the CRF. They replace `knowledge.gate_bias`."""
     annotators: float = 0.0
-    """Share of what single annotators said in the losses of states and places, beside gold: where
-    they disagree, a network learns how sure it can be."""
+    """Weight of single annotators' grids in the state and location losses, from 0 to 1; gold has
+    the rest. Where annotators disagree, the network learns how certain it can be."""
     hidden_questions: float = 0.5
-    """Where prompts are read: share of the texts of an epoch that are read without, by chance, so
-    that a network does not need them."""
+    """Share of the texts whose question is hidden in an epoch, chosen at random, so that the
+    network works without questions, too. Read with `encoder.has_question`."""
     extra: str = ""
-    """Other texts with grids to learn from as well: JSON lines in koala's format, or koala's own
-    corpus, whose train split is read."""
+    """More texts with grids to train on: a JSON-lines file in koala's format, or the folder of
+    koala's own corpus, of which the train split is read."""
     extra_share: float = 1.0
-    """Entities of those in an epoch: by chance, as a share of the corpus's own."""
+    """Number of entities sampled from `extra` in an epoch, as a multiple of the entities in the
+    training split."""
     clip: float = 1.0
+    """Largest norm of the gradient; a longer gradient is scaled down to it."""
     patience: int = 6
-    """Epochs without a better dev F1 after which training stops; not where the last is kept."""
+    """Epochs without a better dev F1 after which training stops; no effect with `selection`
+    "last"."""
     selection: Literal["viterbi", "mbr", "last"] = "viterbi"
-    """Whose dev F1 chooses the epoch that is kept: of grids as they are decoded, or of those with
-    the best expected score under temperatures that are found anew for each epoch. Last: nobody's,
-    the last epoch is kept, so that F1 on dev is no upper figure."""
+    """Which epoch is saved as the best. "viterbi", "mbr": the one with the best dev F1 by this
+    decoding; for MBR, temperatures are fitted after each epoch. "last": the last one, so that dev
+    F1 is not biased by the selection."""
     seed: int = 0
+    """Seed of initial weights, batches, dropout and sampling."""
 
     def __post_init__(self) -> None:
         check_least(self, "training.", epochs=1, batch=1, patience=1)
