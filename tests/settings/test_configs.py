@@ -15,7 +15,7 @@ FILES = sorted(CONFIGS.rglob("*.toml"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONFIGS)))
-def test_a_file_extends_at_most_one_that_extends_none(path):
+def test_files_extend_at_most_one_level_deep(path):
     base = tomllib.loads(path.read_text()).get("extends")
     if base is not None:
         assert "extends" not in tomllib.loads((path.parent / base).read_text())
@@ -23,11 +23,11 @@ def test_a_file_extends_at_most_one_that_extends_none(path):
 
 
 @pytest.mark.parametrize("name", ["recipes"])
-def test_the_file_of_a_shipped_model_makes_what_its_card_says(name):
-    def essence(settings):
+def test_the_settings_file_of_a_shipped_model_matches_its_card(name):
+    def comparable(settings):
         training = replace(settings.training, seed=0)
         return replace(settings, reproduces="", training=training)
 
-    own = read_settings(CONFIGS / "models" / f"{name}.toml")
+    config = read_settings(CONFIGS / "models" / f"{name}.toml")
     card = read_card(find_model(name)).read_settings()
-    assert essence(own.without_stages()) == essence(card)
+    assert comparable(config.without_stages()) == comparable(card)

@@ -1,4 +1,4 @@
-"""Settings files: all that are shipped can be read, what is wrong is refused."""
+"""Settings of the language-model stages: the shipped files are valid, wrong ones are rejected."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("pretraining/*.tom
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_shipped_settings_say_what_they_are_for(path):
+def test_shipped_files_follow_the_paper_and_describe_themselves(path):
     assert path.read_text().startswith("# ")
     settings = read_pretraining_settings(path)
     assert settings.reproduces
@@ -19,7 +19,7 @@ def test_shipped_settings_say_what_they_are_for(path):
     assert (settings.stage, settings.encoder) == (stage, encoder)
     # Section 6.2.
     assert (settings.batch, settings.learning_rate) == (16, 5e-5)
-    # The text stage of the rows with MiniLM is as long as two cores allow; its comment says so.
+    # With MiniLM, the text stage is shorter than in the paper.
     shorter = {"text-minilm": 1, "text-recipes-minilm": 1}
     epochs = {"text": 5, "triples": 1}[settings.stage]
     assert settings.epochs == shorter.get(path.stem, epochs)
@@ -39,7 +39,7 @@ def test_shipped_settings_say_what_they_are_for(path):
         ("epochs", "Not TOML"),
     ],
 )
-def test_wrong_settings_are_refused(text, problem, tmp_path):
+def test_wrong_settings_are_rejected(text, problem, tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text(text)
     with pytest.raises(KoalaError, match=problem) as caught:

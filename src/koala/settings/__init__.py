@@ -1,4 +1,4 @@
-"""Settings: small frozen dataclasses that describe a tracker and its training; TOML in and out."""
+"""Settings: frozen dataclasses that describe a tracker and its training, read from TOML."""
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -31,11 +31,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that makes a trained tracker what it is."""
+    """All settings of a tracker: network, losses and training."""
 
     reproduces: str = ""
-    """What this file reproduces, in a sentence."""
+    """What these settings reproduce, in a sentence."""
     corpus: Literal["propara", "recipes", "written"] = "propara"
+    """Corpus to train on: ProPara, Recipes, or koala's own ("written"). It also chooses the task:
+    how grids are decoded and scored. koala's own corpus is decoded and scored like ProPara."""
     text: TextSettings = field(default_factory=TextSettings)
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
     knowledge: KnowledgeSettings = field(default_factory=KnowledgeSettings)
@@ -45,28 +47,28 @@ class Settings:
 
     @property
     def has_mbr(self) -> bool:
-        """Whether grids can be chosen by the expected score; of recipes by tags of uses alone."""
+        """Whether MBR decoding is possible; for recipes it needs participation tags."""
         return self.corpus != "recipes" or self.decoder.tags == "participation"
 
     @property
     def may_be_absent(self) -> bool:
-        """Whether an entity may never appear: recipes list ingredients that no step uses."""
+        """Whether an entity may be absent throughout: recipes list ingredients no step uses."""
         return self.corpus == "recipes"
 
     def __post_init__(self) -> None:
         if self.training.start and (self.encoder.weights or self.knowledge.weights):
             raise KoalaError(
-                "training.start brings the weights of the encoders, too: leave out encoder.weights "
+                "training.start also loads the weights of the encoders: leave out encoder.weights "
                 "and knowledge.weights."
             )
         if self.training.selection == "mbr" and not self.has_mbr:
             raise KoalaError(
-                'training.selection = "mbr" needs decoder.tags = "participation" where corpus = '
-                '"recipes".'
+                'training.selection = "mbr" with corpus = "recipes" needs decoder.tags = '
+                '"participation".'
             )
 
     def without_stages(self) -> "Settings":
-        """Leave out where the weights to begin with lie: a trained network has its own."""
+        """Remove the folders of initial weights, which a trained network does not need."""
         return replace(
             self,
             training=replace(self.training, start=""),
@@ -75,20 +77,20 @@ class Settings:
         )
 
     def to_toml(self) -> str:
-        """Write all settings as TOML."""
+        """Give all settings as TOML."""
         return write_toml(asdict(self))
 
     @classmethod
     def from_toml(cls, text: str) -> "Settings":
-        """Read settings; a missing field has its default, an unknown one is refused.
+        """Read settings from TOML; a missing field has its default, an unknown one is an error.
 
-        Names of earlier versions are still read.
+        Field names of earlier versions are still read.
         """
         return build_settings(cls, translate(parse_toml(text)))
 
 
 def read_settings(path: str | Path) -> Settings:
-    """Read a settings file; with `extends = "other.toml"` it holds only what differs from that."""
+    """Read a settings file; with `extends = "other.toml"` it overrides settings of that file."""
     values = read_values(Path(path))
     try:
         return build_settings(Settings, translate(values))

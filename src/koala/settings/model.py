@@ -46,7 +46,7 @@ class EncoderSettings:
     for all entities (the paper). "marked": the layers above `n_shared_layers` run for each entity,
     with its mentions marked. "prefix": all layers run for each entity, with its name before the
     text. "listed": a text is encoded once, with the names of all entities before it, like the
-    ingredients of a recipe; the vector of an entity's name there is added to every step."""
+    ingredients of a recipe; the vector of the entity's name there is part of every step's input."""
     has_question: bool = False
     """Whether the question that a text answers is put before it, if it is known."""
     has_convention: bool = False
@@ -62,8 +62,7 @@ class EncoderSettings:
     """Width to which the output of the encoder is projected before the BiLSTM; 0: no projection. A
     smaller width makes a BiLSTM that runs for each entity faster."""
     token_width: int = 256
-    """Hidden size of each direction of the BiLSTM over the encoder's subwords (section 6.2); 0: no
-    BiLSTM."""
+    """Hidden size of each direction of the BiLSTM over the encoder's subwords; 0: no BiLSTM."""
     dropout: float = 0.4
     """Dropout rate after the BiLSTM (section 6.2)."""
     input_dropout: float = 0.0

@@ -1,4 +1,4 @@
-"""Names of earlier versions, for settings inside older models and checkpoints."""
+"""Field names of earlier versions, which older models and checkpoints still contain."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,16 +18,17 @@ _TABLES: Mapping[str, Mapping[str, str | None]] = {
         "dropped": None,
     },
 }
-"""Old name → new name of each table; None: the field no longer exists."""
+"""Old name → new name, for each table; None: the field was removed."""
 
 _VALUES: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("decoder", "tags"): {"uses": "participation"},
     ("training", "selection"): {"decoded": "viterbi", "expected": "mbr"},
 }
+"""Old value → new value, for each table and (new) field."""
 
 
 def translate(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give settings with the names of this version."""
+    """Give settings, as plain values, with the names and values of this version."""
     return {
         name: _translate_table(name, value) if isinstance(value, dict) else value
         for name, value in values.items()
@@ -36,10 +37,10 @@ def translate(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _translate_table(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
     names = _TABLES.get(table, {})
-    found: dict[str, Any] = {}
+    translated: dict[str, Any] = {}
     for old, value in values.items():
         new = names.get(old, old)
         if new is not None:
-            known = _VALUES.get((table, new), {})
-            found[new] = known.get(value, value) if isinstance(value, str) else value
-    return found
+            new_values = _VALUES.get((table, new), {})
+            translated[new] = new_values.get(value, value) if isinstance(value, str) else value
+    return translated

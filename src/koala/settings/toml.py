@@ -1,4 +1,4 @@
-"""Settings as TOML: dataclasses from plain values, with checked names and types, and back."""
+"""Settings as TOML: build dataclasses from plain values, checking names and types, and back."""
 
 import tomllib
 import types
@@ -15,7 +15,7 @@ _Settings = TypeVar("_Settings")
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML; whatever is wrong with it is a KoalaError."""
+    """Parse TOML; a syntax error raises KoalaError."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -23,9 +23,12 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def read_values(path: Path, readers: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Read a settings file; with `extends = "other.toml"` it holds only what differs from that."""
+    """Read a settings file as plain values, merged with the file that it `extends`.
+
+    `readers` are the files that led to this one by `extends`.
+    """
     if path in readers:
-        raise FileError(path, "extends itself.")
+        raise FileError(path, "extends itself. Remove `extends`, or name another file.")
     try:
         values = parse_toml(read_text(path))
     except FileError:
@@ -36,13 +39,13 @@ def read_values(path: Path, readers: tuple[Path, ...] = ()) -> dict[str, Any]:
     if base is None:
         return values
     if not isinstance(base, str):
-        raise FileError(path, f"extends is {base!r}; the name of a settings file was expected.")
+        raise FileError(path, f"extends is {base!r}; expected the name of a settings file.")
     merged = read_values(path.parent / base, (*readers, path))
     return merge_values(merged, values)
 
 
 def merge_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Put values over those of a base, table by table."""
+    """Override the values of a base, table by table."""
     merged = dict(base)
     for name, value in values.items():
         old = merged.get(name)
@@ -53,14 +56,17 @@ def merge_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
 
 
 def build_settings(kind: type[_Settings], values: Mapping[str, Any], where: str = "") -> _Settings:
-    """Build settings of any dataclass from plain values, checking names and types."""
+    """Build a dataclass from plain values, checking names and types.
+
+    `where` is the name of the table with a dot, for messages.
+    """
     if not is_dataclass(kind):
         raise TypeError(kind)
     hints = typing.get_type_hints(kind)
     known = {each.name for each in fields(kind)}
     for name in values:
         if name not in known:
-            raise KoalaError(f"{where}{name} is unknown. Known here: {', '.join(sorted(known))}.")
+            raise KoalaError(f"{where}{name} is unknown. Known names: {', '.join(sorted(known))}.")
     built = {name: _convert(hints[name], value, f"{where}{name}") for name, value in values.items()}
     return typing.cast(_Settings, kind(**built))
 
@@ -68,18 +74,18 @@ def build_settings(kind: type[_Settings], values: Mapping[str, Any], where: str 
 def _convert(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
     if is_dataclass(hint):
         if not isinstance(value, Mapping):
-            raise KoalaError(f"{where} must be a table, {value!r} came.")
+            raise KoalaError(f"{where} is {value!r}; expected a table.")
         return build_settings(typing.cast(type[Any], hint), value, f"{where}.")
     options = _options(hint)
     if typing.get_origin(hint) is Literal:
         if value not in options:
-            raise KoalaError(f"{where} is {value!r}; one of {', '.join(options)} was expected.")
+            raise KoalaError(f"{where} is {value!r}; expected one of {', '.join(options)}.")
         return value
     if float in options and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) not in options:
         names = " or ".join(option.__name__ for option in options if option is not type(None))
-        raise KoalaError(f"{where} is {value!r}; {names} was expected.")
+        raise KoalaError(f"{where} is {value!r}; expected {names}.")
     return value
 
 
@@ -90,7 +96,7 @@ def _options(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
 
 
 def write_toml(values: Mapping[str, Any]) -> str:
-    """Write plain values and one level of tables; None is left out, as TOML has none."""
+    """Give plain values and one level of tables as TOML; None is left out, as TOML has no null."""
     lines = [_line(k, v) for k, v in values.items() if not isinstance(v, Mapping) and v is not None]
     for name, table in values.items():
         if isinstance(table, Mapping):

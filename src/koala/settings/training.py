@@ -67,7 +67,8 @@ class TrainingSettings:
     the rest. Where annotators disagree, the network learns how certain it can be."""
     hidden_questions: float = 0.5
     """Share of the texts whose question is hidden in an epoch, chosen at random, so that the
-    network works without questions, too. Read with `encoder.has_question`."""
+    network works without questions, too. Titles of koala's own corpus are always hidden. No effect
+    without `encoder.has_question`."""
     extra: str = ""
     """More texts with grids to train on: a JSON-lines file in koala's format, or the folder of
     koala's own corpus, of which the train split is read."""
