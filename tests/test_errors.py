@@ -1,4 +1,4 @@
-"""Errors a person can act on."""
+"""Errors that tell a user what to do."""
 
 import pickle
 
@@ -8,9 +8,9 @@ from koala.errors import FileError
 
 
 @pytest.mark.parametrize("line", [None, 3])
-def test_an_error_comes_whole_from_another_process(line):
+def test_a_file_error_survives_pickling(line):
     error = FileError("p.tsv", "this file is empty", line=line)
-    found = pickle.loads(pickle.dumps(error))
-    assert isinstance(found, FileError)
-    assert str(found) == str(error)
-    assert (found.path, found.line, found.problem) == ("p.tsv", line, "this file is empty")
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, FileError)
+    assert str(copy) == str(error)
+    assert (copy.path, copy.line, copy.problem) == ("p.tsv", line, "this file is empty")

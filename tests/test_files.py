@@ -1,3 +1,5 @@
+"""Reading and writing files: formats, error messages, links, pipes and devices."""
+
 import os
 import stat
 import threading
@@ -21,7 +23,7 @@ from koala.files import (
 @pytest.mark.parametrize(
     "raw", [b"a\tb\n", "\ufeffa\tb\r\n".encode(), b"\n\na\tb", b"a\tb\textra\n\n"]
 )
-def test_line_ends_marks_and_blank_lines_do_not_matter(tmp_path, raw):
+def test_line_ends_byte_order_marks_and_blank_lines_are_ignored(tmp_path, raw):
     path = tmp_path / "f.tsv"
     path.write_bytes(raw)
     assert [row[:2] for _, row in read_tsv(path, ("x", "y"))] == [["a", "b"]]
@@ -32,19 +34,19 @@ def test_line_ends_marks_and_blank_lines_do_not_matter(tmp_path, raw):
     [
         (b"", "empty"),
         (b" \n\n", "empty"),
-        (b"\x89PNG\r\n\x1a\n\x00", "line 3: holds a NUL byte"),
+        (b"\x89PNG\r\n\x1a\n\x00", "line 3: contains a NUL byte"),
         (b"a\tb\nb\xff\tc", "line 2: byte 0xff is not UTF-8"),
-        (b"a\tb\nc\n", r"line 2: 1 tab-separated column\(s\) came, 2 were expected \(x, y\)"),
+        (b"a\tb\nc\n", r"line 2: expected 2 tab-separated columns \(x, y\), got 1: 'c'"),
     ],
 )
-def test_bad_files_say_where_and_why(tmp_path, raw, problem):
+def test_errors_of_bad_files_name_the_line_and_the_problem(tmp_path, raw, problem):
     path = tmp_path / "f.tsv"
     path.write_bytes(raw)
     with pytest.raises(FileError, match=problem):
         list(read_tsv(path, ("x", "y")))
 
 
-def test_missing_files_and_folders(tmp_path):
+def test_missing_files_and_folders_are_errors(tmp_path):
     with pytest.raises(FileError, match="no such file"):
         read_text(tmp_path / "nothing")
     with pytest.raises(FileError, match="folder"):
@@ -52,19 +54,19 @@ def test_missing_files_and_folders(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["{", "[1]", "3", "null"])
-def test_lines_that_are_no_objects(tmp_path, line):
+def test_json_lines_must_be_objects(tmp_path, line):
     (tmp_path / "f").write_text('{"a": 1}\n' + line)
     with pytest.raises(FileError, match="line 2: "):
         list(read_jsonl(tmp_path / "f"))
 
 
 @pytest.mark.parametrize("cell", ["0", "-1", "1.5", "x", "", "1_0", "²", "9" * 5000, "99999999999"])
-def test_numbers_that_are_none(cell):
+def test_cells_that_are_not_positive_whole_numbers_are_rejected(cell):
     with pytest.raises(FileError, match="whole number from 1"):
         read_int(cell, "the step", path="f", line=1)
 
 
-def test_writing_replaces_and_leaves_nothing_else(tmp_path):
+def test_writing_replaces_the_file_and_leaves_no_temporary_file(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
     path.chmod(0o644)
@@ -74,7 +76,7 @@ def test_writing_replaces_and_leaves_nothing_else(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
-def test_a_failed_write_keeps_what_was_there(tmp_path):
+def test_a_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
     with pytest.raises(UnicodeEncodeError):
@@ -83,18 +85,18 @@ def test_a_failed_write_keeps_what_was_there(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_writing_into_a_missing_folder_is_refused(tmp_path):
+def test_writing_into_a_missing_folder_is_rejected(tmp_path):
     with pytest.raises(FileError, match="cannot be written"):
         write_text(tmp_path / "no" / "out.txt", "x")
 
 
-def test_a_new_file_has_the_mode_of_any_new_file(tmp_path):
+def test_a_new_file_has_the_default_mode(tmp_path):
     (tmp_path / "plain").touch()
     write_text(tmp_path / "ours", "x")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_a_link_stays_a_link_and_a_private_file_private(tmp_path):
+def test_a_link_stays_a_link_and_keeps_the_mode_of_its_target(tmp_path):
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("old")
     real.chmod(0o600)
@@ -105,15 +107,15 @@ def test_a_link_stays_a_link_and_a_private_file_private(tmp_path):
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
 
 
-def test_a_pipe_is_written_to_and_read_once_never_replaced(tmp_path):
+def test_a_pipe_is_written_to_instead_of_replaced_and_read_only_once(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    found: list[str] = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
     reader.start()
     write_text(pipe, "through")
     reader.join(10)
-    assert found == ["through"]
+    assert received == ["through"]
     assert pipe.is_fifo()
     writer = threading.Thread(target=pipe.write_text, args=("again",))
     writer.start()
@@ -121,7 +123,7 @@ def test_a_pipe_is_written_to_and_read_once_never_replaced(tmp_path):
     writer.join(10)
 
 
-def test_an_empty_name_and_a_folder_are_refused(tmp_path):
+def test_an_empty_name_and_a_folder_are_rejected(tmp_path):
     for name in ("", Path()):
         with pytest.raises(KoalaError, match="empty"):
             write_text(name, "x")
@@ -131,7 +133,7 @@ def test_an_empty_name_and_a_folder_are_refused(tmp_path):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Stand in a folder with files to read, `in.txt` and `texts/a.txt`, and links to the first."""
+    """Work in a folder with input files, `in.txt` and `texts/a.txt`, and links to the first."""
     monkeypatch.chdir(tmp_path)
     Path("in.txt").write_text("read me")
     Path("link.txt").symlink_to("in.txt")
@@ -145,11 +147,11 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("outputs", "problem"),
     [
-        (["in.txt"], r"in.txt: would replace what is read \(in.txt\)"),
-        (["texts/../in.txt"], "would replace what is read"),
-        (["link.txt"], "would replace what is read"),
-        (["twin.txt"], "would replace what is read"),
-        (["texts/a.txt"], r"would replace what is read \(texts\)"),
+        (["in.txt"], r"in.txt: would overwrite an input \(in.txt\)"),
+        (["texts/../in.txt"], "would overwrite an input"),
+        (["link.txt"], "would overwrite an input"),
+        (["twin.txt"], "would overwrite an input"),
+        (["texts/a.txt"], r"would overwrite an input \(texts\)"),
         (["new.txt", "texts/../new.txt"], "would be written twice"),
         (["none/out.txt"], "its folder is missing"),
         (["in.txt/out.txt"], "its folder is missing"),
@@ -158,7 +160,7 @@ def here(tmp_path, monkeypatch):
         (["x" * 300], "cannot be written"),
     ],
 )
-def test_outputs_that_are_refused_before_the_work(here, outputs, problem):
+def test_unusable_outputs_are_rejected(here, outputs, problem):
     with pytest.raises(KoalaError, match=problem):
         check_outputs(map(Path, outputs), [None, Path("-"), Path("in.txt"), Path("texts")])
     assert sorted(path.name for path in here.iterdir()) == [
@@ -167,7 +169,7 @@ def test_outputs_that_are_refused_before_the_work(here, outputs, problem):
 
 
 @pytest.mark.usefixtures("here")
-def test_outputs_that_can_be_written():
+def test_usable_outputs_are_accepted():
     inputs = [
         Path("in.txt"),
         Path("texts"),
@@ -176,9 +178,9 @@ def test_outputs_that_can_be_written():
         Path("x" * 300),
     ]
     check_outputs([Path("out.txt"), Path("other.txt"), None, Path("-")], inputs)
-    # Nothing is lost by a new file in a folder that is read, nor by a device.
+    # A new file in an input folder and a device overwrite nothing.
     check_outputs([Path("texts/new.txt"), Path("/dev/null"), Path("/dev/null")], inputs)
-    # Links that go in a circle point to nothing.
+    # A link to itself points to no file.
     check_outputs([Path("loop")], inputs)
     write_text("loop", "new")
     assert Path("loop").read_text() == "new"
@@ -190,6 +192,6 @@ def test_a_line_end_inside_a_csv_cell_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 200_000, "9" * 5000, '"\\ud800"'])
-def test_json_of_any_kind_is_read_or_refused(text):
+def test_json_that_cannot_be_parsed_or_encoded_is_rejected(text):
     with pytest.raises(KoalaError, match="Not JSON"):
         parse_json(text)

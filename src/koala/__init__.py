@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Grid", "Procedure", "Tracker", "load", "render", "score"]
 
-_HOMES = {
+_MODULES = {
     "Grid": "grid",
     "Procedure": "document",
     "Tracker": "tracker",
@@ -25,9 +25,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """Import a public name when it is first used, so that each command pays only for its own."""
-    if name not in _HOMES:
+    """Import a public name when it is first used, so that a command imports only what it needs."""
+    if name not in _MODULES:
         raise AttributeError(f"koala has no {name!r}. It has: {', '.join(__all__)}.")
     import importlib
 
-    return getattr(importlib.import_module(f"koala.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"koala.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Errors a person can act on: what came, what was expected, what to do."""
+"""Errors that tell a user what is wrong, what was expected and what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 class KoalaError(Exception):
-    """The input or the call was wrong; the command line shows the message and exits with 2."""
+    """A user's mistake in the input or the call; the command line prints it and exits with 2."""
 
 
 class FileError(KoalaError):
-    """A file cannot be used.
+    """A file that cannot be used, with its path and the line if it is known.
 
     >>> print(FileError("p.tsv", "this file is empty", line=1))
     p.tsv, line 1: this file is empty
@@ -25,13 +25,14 @@ class FileError(KoalaError):
         super().__init__(f"{where}: {problem}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        # So that it may come from another process: by itself it would be called with its message.
+        # Needed to send the error between processes: by default, unpickling passes the message
+        # alone to the constructor.
         return partial(FileError, line=self.line), (self.path, self.problem)
 
 
 @contextmanager
 def needs_extra(extra: str, activity: str) -> Iterator[None]:
-    """Turn a failed import into an error that names the extra to install."""
+    """Turn an import that fails in the block into an error that names the extra to install."""
     try:
         yield
     except ModuleNotFoundError as error:

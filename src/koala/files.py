@@ -1,4 +1,4 @@
-"""Files in and out: one way to read text, TSV, CSV and JSON lines, one way to write."""
+"""Read text, TSV, CSV and JSON lines, and write files, with errors that name file and line."""
 
 import csv
 import io
@@ -15,23 +15,23 @@ from koala.errors import FileError, KoalaError
 
 
 def read_text(path: str | Path) -> str:
-    """Read a UTF-8 file, `-` is stdin; a byte-order mark and Windows line ends are removed."""
+    """Read a UTF-8 file or, for `-`, stdin; drop a byte-order mark and Windows line ends."""
     path = Path(path)
     try:
         if str(path) == "-":
             raw = _read_stdin()
         else:
-            # A pipe can be read only once, and what a file is shows only after a look.
+            # A pipe can be read only once, but its format is detected by reading it: cache it.
             raw = path.read_bytes() if path.is_file() else _read_once(path)
     except FileNotFoundError:
         raise FileError(path, "no such file. Check the path.") from None
     except IsADirectoryError:
-        raise FileError(path, "this is a folder, a file was expected.") from None
+        raise FileError(path, "this is a folder; expected a file.") from None
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror}).") from None
     if b"\x00" in raw:
         line = raw[: raw.index(b"\x00")].count(b"\n") + 1
-        raise FileError(path, "holds a NUL byte; UTF-8 text was expected.", line=line)
+        raise FileError(path, "contains a NUL byte; expected UTF-8 text.", line=line)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -45,7 +45,7 @@ def read_text(path: str | Path) -> str:
 @lru_cache(maxsize=1)
 def _read_stdin() -> bytes:
     if sys.stdin is None:
-        raise KoalaError("stdin is closed; give a file or pipe something in.")
+        raise KoalaError("stdin is closed. Give a file, or pipe a text in.")
     return sys.stdin.buffer.read()
 
 
@@ -55,8 +55,8 @@ def _read_once(path: Path) -> bytes:
 
 
 def read_lines(path: str | Path) -> list[tuple[int, str]]:
-    """Give the lines that are not blank, each with its number; refuse a file that has none."""
-    # Not str.splitlines: it also splits at characters that may stand inside a sentence (U+2028).
+    """Give the lines that are not blank, each with its number; at least one is required."""
+    # Not str.splitlines: it also splits at characters that may occur in a sentence (U+2028).
     lines = [(n, line) for n, line in enumerate(read_text(path).split("\n"), 1) if line.strip()]
     if not lines:
         raise FileError(path, "this file is empty.")
@@ -64,20 +64,20 @@ def read_lines(path: str | Path) -> list[tuple[int, str]]:
 
 
 def read_tsv(path: str | Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Give line number and cells of every row; more columns than named are kept, fewer refused."""
+    """Give line number and cells of every row; a row may have more columns, but not fewer."""
     for number, line in read_lines(path):
         row = line.split("\t")
         if len(row) < len(columns):
             problem = (
-                f"{len(row)} tab-separated column(s) came, {len(columns)} were expected "
-                f"({', '.join(columns)}): {shorten(line)}"
+                f"expected {len(columns)} tab-separated columns ({', '.join(columns)}), "
+                f"got {len(row)}: {shorten(line)}"
             )
             raise FileError(path, problem, line=number)
         yield number, row
 
 
 def read_blocks(path: str | Path, columns: Sequence[str]) -> Iterator[list[tuple[int, list[str]]]]:
-    """Give the rows of a TSV file in blocks, between which blank lines stand."""
+    """Give the rows of a TSV file in blocks, which are separated by blank lines."""
     block: list[tuple[int, list[str]]] = []
     for number, row in read_tsv(path, columns):
         if block and number > block[-1][0] + 1:
@@ -89,7 +89,7 @@ def read_blocks(path: str | Path, columns: Sequence[str]) -> Iterator[list[tuple
 
 
 def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """Give line number and cells of every row of a comma-separated file, blank rows too."""
+    """Give line number and cells of every row of a comma-separated file, also of blank rows."""
     text = read_text(path)
     if not text.strip():
         raise FileError(path, "this file is empty.")
@@ -103,20 +103,20 @@ def read_csv(path: str | Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give line number and object of every line that is not blank."""
+    """Give line number and JSON object of every line that is not blank."""
     for number, line in read_lines(path):
         try:
             value = parse_json(line)
         except KoalaError as error:
             raise FileError(path, f"{error} {shorten(line)}", line=number) from None
         if not isinstance(value, dict):
-            problem = f"a JSON object was expected, {_name_of(value)} came: {shorten(line)}"
+            problem = f"expected a JSON object, got {_describe_type(value)}: {shorten(line)}"
             raise FileError(path, problem, line=number)
         yield number, value
 
 
 def parse_json(text: str) -> Any:  # noqa: ANN401
-    """Parse JSON; whatever is wrong with it is a KoalaError."""
+    """Parse JSON; any error in it, also text that UTF-8 cannot encode, raises KoalaError."""
     try:
         value = json.loads(text)
         text.encode()
@@ -125,7 +125,7 @@ def parse_json(text: str) -> Any:  # noqa: ANN401
         raise KoalaError(f"Not JSON ({error.msg}, line {error.lineno}).") from None
     except UnicodeEncodeError:
         raise KoalaError(
-            "Not JSON that can be written again (half a character, \\ud800)."
+            "Not JSON that UTF-8 can encode (an unpaired surrogate, such as \\ud800)."
         ) from None
     except RecursionError:
         raise KoalaError("Not JSON that can be read (nested too deeply).") from None
@@ -135,21 +135,21 @@ def parse_json(text: str) -> Any:  # noqa: ANN401
 
 
 def read_int(cell: str, what: str, *, path: str | Path, line: int, most: int = 10_000) -> int:
-    """Read a whole number from 1 from a cell."""
-    # Not int() alone: it takes "1_0" and "²"-like forms that no other reader of these files does.
+    """Read a whole number from 1 to `most` from a cell; `what` names the cell in the message."""
+    # Not int() alone: it also accepts "1_0" and non-ASCII digits, which other readers do not.
     digits = cell.strip()
     if digits.isascii() and digits.isdigit() and len(digits) < 10 and 1 <= int(digits) <= most:
         return int(digits)
-    problem = f"{what} is {shorten(cell)}; a whole number from 1 to {most} was expected."
+    problem = f"{what} is {shorten(cell)}; expected a whole number from 1 to {most}."
     raise FileError(path, problem, line=line)
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
-    """Refuse, before any work, names that cannot be written to or that replace what is read.
+    """Raise an error, before any work, for outputs that cannot be written or overwrite an input.
 
-    None and `-` are no files. Of a folder that is read, every file counts.
+    None and `-` are skipped. An input that is a folder stands for every file in it.
     """
-    paths, sources = _leave_files(outputs), _leave_files(inputs)
+    paths, sources = _only_files(outputs), _only_files(inputs)
     for number, path in enumerate(paths):
         try:
             _check_output(path, paths[:number], sources)
@@ -157,30 +157,30 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] 
             raise FileError(path, f"cannot be written ({error.strerror}).") from None
 
 
-def _leave_files(paths: Iterable[Path | None]) -> list[Path]:
+def _only_files(paths: Iterable[Path | None]) -> list[Path]:
     return [path for path in paths if path is not None and str(path) != "-"]
 
 
 def _check_output(path: Path, others: Sequence[Path], sources: Sequence[Path]) -> None:
     _check_name(path)
     if path.is_dir():
-        raise FileError(path, "this is a folder, a file to write was expected.")
+        raise FileError(path, "this is a folder; expected a file to write to.")
     if not _resolve(path).parent.is_dir():
-        raise FileError(path, "its folder is missing. Make it first.")
+        raise FileError(path, "its folder is missing. Create it first.")
     if path.exists() and not path.is_file():
-        return  # a device or a pipe, which is never replaced
+        return  # a device or a pipe is written to, not replaced
     if any(_is_same(path, other) for other in others):
-        raise FileError(path, "would be written twice. Give every output a name of its own.")
+        raise FileError(path, "would be written twice. Give each output its own name.")
     for source in sources:
         if path.exists() and (_is_same(path, source) or _is_inside(path, source)):
-            problem = f"would replace what is read ({source}). Write to another file."
+            problem = f"would overwrite an input ({source}). Write to another file."
             raise FileError(path, problem)
 
 
 def _check_name(path: str | Path) -> None:
-    """Refuse an empty name; as a path it is the same as the folder `.`."""
+    """Raise an error for an empty name, which as a path equals the folder `.`."""
     if Path(path) == Path():
-        raise KoalaError("The name of the file to write is empty, or a folder (`.`). Give a file.")
+        raise KoalaError("The name of the file to write is empty or `.`. Give the name of a file.")
 
 
 def _is_same(path: Path, other: Path) -> bool:
@@ -195,18 +195,18 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def _resolve(path: str | Path) -> Path:
-    # Not Path.resolve: it fails where links go in a circle.
+    # Not Path.resolve: it fails if symbolic links form a loop.
     return Path(os.path.realpath(path))
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write to a temporary file beside the target and rename it: all of it arrives or nothing."""
+    """Write a file atomically: write a temporary file in the same folder, then rename it."""
     _check_name(path)
-    # A link stays a link: what it points to is replaced.
+    # A symbolic link is kept; the file that it points to is replaced.
     target = _resolve(path)
     try:
         if target.exists() and not target.is_file():
-            # A device or a pipe is written to, never replaced; a folder is refused by the system.
+            # A device or a pipe is written to, not replaced; a folder raises an OSError.
             target.write_text(text, encoding="utf-8", newline="\n")
             return
         _replace(target, text)
@@ -234,17 +234,17 @@ def _umask() -> int:
 
 
 def shorten(line: str, width: int = 60) -> str:
-    """Quote a line, or its beginning."""
+    """Quote a line; a line longer than `width` is cut."""
     return repr(line if len(line) <= width else line[: width - 1] + "…")
 
 
-def _name_of(value: object) -> str:
+def _describe_type(value: object) -> str:
     names = {list: "a list", str: "a string", type(None): "null", bool: "true or false"}
     return names.get(type(value), "a number")
 
 
 def find_cache() -> Path:
-    """Give the folder for what can be made or fetched again: KOALA_CACHE, or the user's cache."""
+    """Give the folder of files that can be rebuilt or downloaded again; KOALA_CACHE names it."""
     if os.environ.get("KOALA_CACHE"):
         return Path(os.environ["KOALA_CACHE"])
     base = os.environ.get("XDG_CACHE_HOME")
@@ -252,7 +252,7 @@ def find_cache() -> Path:
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether a folder is there; a name the system cannot even look up is none."""
+    """Tell whether a folder exists; a name that the system cannot look up gives False."""
     try:
         return path.is_dir()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Procedures written for koala, from different fields, with hand-made grids."""
+"""Example procedures from different fields, written for koala, with hand-made grids."""
 
 from importlib import resources
 
@@ -6,7 +6,7 @@ from koala.grid import Grid
 
 
 def list_examples() -> tuple[str, ...]:
-    """Name the bundled grids.
+    """List the names of the bundled grids.
 
     >>> list_examples()
     ('cave', 'coffee', 'dna', 'pancakes', 'soup')
@@ -16,5 +16,5 @@ def list_examples() -> tuple[str, ...]:
 
 
 def read_example(name: str = "coffee") -> Grid:
-    """Read a bundled grid."""
+    """Read a bundled grid by its name."""
     return Grid.from_json(resources.files(__name__).joinpath(f"{name}.json").read_text("utf-8"))
