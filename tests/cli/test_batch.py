@@ -13,7 +13,7 @@ def source(tmp_path):
     return path
 
 
-def test_koala_reads_what_it_writes(koala, source, tmp_path):
+def test_show_reads_the_output_of_batch(koala, source, tmp_path):
     out = tmp_path / "out.jsonl"
     done = koala("batch", source, source, "-o", out)
     assert done.returncode == 0, done.stderr
@@ -55,21 +55,21 @@ def test_wrong_calls(koala, source, tmp_path, monkeypatch, words, problem):
     assert (folder / "in.jsonl").read_bytes() == before
 
 
-def test_ids_that_come_again_are_told(koala, tmp_path):
+def test_repeated_ids_give_a_warning(koala, tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     lines = [json.dumps({"id": id, "steps": ["Water boils."]}) for id in (2, "a", "a", 1, "a")]
-    # The last has no id: its number is 6.
+    # The last record has no id, so its number, 6, is its id.
     source.write_text("\n".join([*lines, json.dumps(TEXT)]) + "\n")
     done = koala("batch", source, "-o", out, "--no-knowledge")
     assert done.returncode == 0
-    assert "Warning: 2 grids have the id of one before" in done.stderr
+    assert "Warning: 2 grids repeat the id of an earlier one" in done.stderr
     assert koala("show", out).returncode == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_who_stops_a_run_is_told_how_to_go_on(koala, source, tmp_path, monkeypatch, number):
+def test_an_interrupted_run_says_how_to_resume(koala, source, tmp_path, monkeypatch, number):
     def stop(*_words, **_options):
-        # In the background of a shell it is ignored from the start.
+        # A shell starts background jobs with SIGINT ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.raise_signal(number)
         pytest.fail("not stopped")
@@ -80,5 +80,5 @@ def test_who_stops_a_run_is_told_how_to_go_on(koala, source, tmp_path, monkeypat
     signal.signal(signal.SIGINT, ctrl_c)
     assert done.returncode == 130
     assert done.stderr.count("\n") == 1
-    assert "with --resume goes on" in done.stderr
+    assert "with --resume to continue" in done.stderr
     assert signal.getsignal(signal.SIGTERM) == before

@@ -1,7 +1,7 @@
 import json
 
 
-def test_stats_show_the_paper_beside(koala, data):
+def test_stats_show_the_counts_of_the_paper(koala, data):
     done = koala("data", "stats", data / "propara")
     assert done.returncode == 0
     for cell in ("391 (391)", "1,504 (1,504)", "61.1 (61.1)", "57.8 (57.8)", "67.0 (67.0)"):
@@ -22,7 +22,7 @@ def test_candidates(koala, data):
     assert koala("data", "candidates", data / "propara", "--split", "test").returncode == 2
 
 
-def test_folders_without_a_corpus(koala, tmp_path):
+def test_a_folder_without_a_corpus_is_refused(koala, tmp_path):
     done = koala("data", "stats", tmp_path)
     assert done.returncode == 2
     assert "Expected csv/ or leaderboard/" in done.stderr

@@ -1,4 +1,4 @@
-"""The command as people type it; numbers are checked against the official ones elsewhere, too."""
+"""`koala evaluate` as users call it; tests/evaluation checks the scores in more detail."""
 
 import json
 
@@ -17,7 +17,7 @@ def meet(propara):
     return propara / "evaluator-cases" / "meet"
 
 
-def test_json_is_the_official_file(koala, meet, dev, propara):
+def test_json_equals_the_official_scores(koala, meet, dev, propara):
     labels = propara / "sentence-labels"
     done = koala("evaluate", meet / "predictions.tsv", "--gold", dev, "--labels", labels, "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -32,7 +32,7 @@ def test_json_is_the_official_file(koala, meet, dev, propara):
     assert "propara-sentence-published|n:43" in ours["signature"]
 
 
-def test_tables_show_the_figures_of_the_leaderboard(koala, meet, dev):
+def test_tables_show_the_scores_of_the_leaderboard(koala, meet, dev):
     done = koala("evaluate", meet / "predictions.tsv", "--gold", dev, "--per-process")
     assert done.returncode == 0
     assert all(figure in done.stdout for figure in ("0.773", "0.711", "0.741", "1226"))
@@ -52,10 +52,10 @@ def test_compare(koala, meet, dev, propara):
     value = json.loads(koala(*words, "--json").stdout)["compare"]
     assert value.keys() == {"f1_difference", "low", "high", "samples"}
     assert value["low"] < value["f1_difference"] < value["high"] < 0
-    assert "they differ" in koala(*words).stdout
+    assert "bootstrap samples): significant." in " ".join(koala(*words).stdout.split())
 
 
-def test_a_partial_other_file_is_named(koala, meet, dev, tmp_path):
+def test_an_error_in_the_compared_file_names_the_option(koala, meet, dev, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text(ROW)
     done = koala("evaluate", meet / "predictions.tsv", "--gold", dev, "--compare", other)
@@ -63,7 +63,7 @@ def test_a_partial_other_file_is_named(koala, meet, dev, tmp_path):
     assert "--compare: The predictions do not fit" in done.stderr
 
 
-def test_a_pipe_is_as_good_as_a_file(meet, dev):
+def test_predictions_can_be_a_pipe(meet, dev):
     import subprocess
     import sys
 
@@ -89,7 +89,7 @@ def test_recipes(koala, data):
     assert refused.returncode == 2
 
 
-def test_koalas_own_grids_are_scored_like_the_leaderboards(koala, meet, dev, tmp_path):
+def test_koala_json_is_scored_like_the_leaderboard_tsv(koala, meet, dev, tmp_path):
     path = tmp_path / "meet.jsonl"
     assert koala("show", meet / "predictions.tsv", "--format", "json", "-o", path).returncode == 0
     done = koala("evaluate", path, "--gold", dev, "--json")
@@ -102,7 +102,7 @@ def test_koalas_own_grids_are_scored_like_the_leaderboards(koala, meet, dev, tmp
         (b"", "empty"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "NUL"),
         (b"4\t1\toil\tNONE\t-\t\xff\n", "not UTF-8"),
-        (b"4\t1\toil\tNONE\n", "4 tab-separated column(s) came, 6 were expected"),
+        (b"4\t1\toil\tNONE\n", "expected 6 tab-separated columns"),
         (b"4,1,oil,NONE,-,-\n", "1 tab-separated"),
         (b"4\t0\toil\tNONE\t-\t-\n", "the step is '0'"),
         (b"4\tx\toil\tNONE\t-\t-\n", "the step is 'x'"),
@@ -137,7 +137,7 @@ def test_bad_predictions_are_refused_in_one_sentence(koala, tmp_path, raw, probl
         b"4\t1\toil\tNONE\t\t\n",
     ],
 )
-def test_what_the_official_script_tolerates_is_scored(koala, tmp_path, raw):
+def test_deviations_that_the_official_script_tolerates_are_scored(koala, tmp_path, raw):
     (tmp_path / "p.tsv").write_bytes(raw)
     (tmp_path / "a.tsv").write_text(ROW)
     done = koala("evaluate", tmp_path / "p.tsv", "--gold", tmp_path / "a.tsv", "--json")

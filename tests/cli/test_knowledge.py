@@ -18,13 +18,13 @@ def fossils(tmp_path, monkeypatch):
     return path
 
 
-def test_the_triples_of_the_papers_first_figure(koala, fossils):
+def test_retrieve_finds_the_triples_of_figure_1(koala, fossils):
     done = koala("knowledge", "retrieve", fossils, "--entity", "bones", "--json")
     assert done.returncode == 0
     found = json.loads(done.stdout)
     assert len(found) == 10
     assert {"head", "relation", "tail", "weight", "match", "score", "sentence"} <= found[0].keys()
-    # Bones belong to an animal.
+    # The example of the paper: bones belong to an animal.
     assert any(
         one["match"] == "exact" and "animal" in one["sentence"] and "bone" in one["sentence"]
         for one in found
@@ -38,21 +38,21 @@ def test_the_table_and_several_entities(koala, fossils):
         "knowledge", "retrieve", fossils, "--entity", "bones", "--entity", "mud", "-k", "3"
     )
     assert done.returncode == 0
-    assert "What is known of bones" in done.stdout
-    assert "What is known of mud" in done.stdout
+    assert "Triples for bones" in done.stdout
+    assert "Triples for mud" in done.stdout
     assert "estimate" in done.stdout
 
 
-def test_several_entities_are_an_object_of_lists(koala, fossils):
+def test_json_of_several_entities_is_an_object_of_lists(koala, fossils):
     words = ("knowledge", "retrieve", fossils, "--entity", "bones", "--entity", "mud", "--json")
     value = json.loads(koala(*words, "-k", 2).stdout)
     assert {name: len(found) for name, found in value.items()} == {"bones": 2, "mud": 2}
     done = koala(*words, "--entity", "bones")
     assert done.returncode == 2
-    assert "'bones' came more than once" in done.stderr
+    assert "'bones' was given more than once" in done.stderr
 
 
-def test_what_the_text_never_names_has_a_warning(koala, fossils):
+def test_an_entity_that_the_text_never_names_gives_a_warning(koala, fossils):
     words = ("knowledge", "retrieve", fossils, "--json", "-k", 1, "--entity", "bones")
     assert koala(*words).stderr == ""
     done = koala(*words, "--entity", "unicorn")
@@ -60,7 +60,7 @@ def test_what_the_text_never_names_has_a_warning(koala, fossils):
     assert json.loads(done.stdout).keys() == {"bones", "unicorn"}
 
 
-def test_a_store_of_ones_own(koala, fossils, tmp_path):
+def test_a_store_built_by_the_user(koala, fossils, tmp_path):
     (tmp_path / "mine.tsv").write_text("bone\tAtLocation\tmud\t2.0\n")
     store = tmp_path / "mine.store"
     assert koala("knowledge", "build", tmp_path / "mine.tsv", "-o", store).returncode == 0
@@ -82,7 +82,7 @@ def test_wrong_calls(koala, fossils, tmp_path):
         (("build", tmp_path / "none.tsv", "-o", tmp_path / "s"), "none.tsv"),
         (("build", fossils, "-o", "-"), "A store cannot go to stdout"),
         (("build", fossils, "-o", ""), "name of the file to write is empty"),
-        (("build", fossils, "-o", fossils), "would replace what is read"),
+        (("build", fossils, "-o", fossils), "would overwrite an input"),
         (("stats", "--store", fossils), "fossils.txt"),
     ):
         done = koala("knowledge", *words)

@@ -1,4 +1,4 @@
-"""`koala models`, and bundled networks by name."""
+"""`koala models`, and bundled models by name."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from koala.network.card import read_card
 from koala.registry import find_model, load
 
 
-def test_models_are_listed_with_what_they_were_measured_on(koala):
+def test_models_are_listed_with_the_corpus_of_their_scores(koala):
     done = koala("models", "--json")
     assert done.returncode == 0, done.stderr
     found = {each["name"]: each for each in json.loads(done.stdout)}
@@ -22,22 +22,22 @@ def test_models_are_listed_with_what_they_were_measured_on(koala):
     assert found["small"]["size_mb"] <= 40
     lines = koala("models").stdout.splitlines()
     assert any("recipes" in line for line in lines)
-    # Whole, whatever the width.
+    # Signatures are not wrapped, however narrow the terminal is.
     assert {each["signature"] for each in found.values()} <= set(lines)
 
 
-def test_a_network_is_no_stream(koala):
+def test_export_refuses_stdout(koala):
     done = koala("export", "run", "-o", "-")
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot go to stdout" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["recipes", "koala-recipes"])
-def test_a_folder_of_the_same_name_does_not_hide_a_bundled_network(name, tmp_path, monkeypatch):
+def test_a_folder_of_the_same_name_does_not_hide_a_bundled_model(name, tmp_path, monkeypatch):
     (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
     assert load(name).card == read_card(find_model("recipes"))
-    # Another folder that is no network is taken for a run.
+    # Any other folder without a card is taken for a run.
     Path("mine").mkdir()
     with pytest.raises(KoalaError, match="no such checkpoint"):
         load("mine")

@@ -1,4 +1,4 @@
-"""What becomes of stdout."""
+"""Stdout that is full, closed or a broken pipe."""
 
 import subprocess
 import sys
@@ -19,8 +19,8 @@ WORDS = (
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("words", WORDS)
-def test_a_full_stdout_is_a_sentence(words, monkeypatch):
-    # As most people have it: what is left in the buffer would be tried again at the end.
+def test_a_full_stdout_is_reported_in_one_sentence(words, monkeypatch):
+    # With the usual buffering: Python flushes the rest of the buffer again at exit.
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     with FULL.open("wb") as full:
         done = subprocess.run([*KOALA, *words], stdout=full, stderr=subprocess.PIPE, check=False)
@@ -28,7 +28,7 @@ def test_a_full_stdout_is_a_sentence(words, monkeypatch):
     assert done.stderr == b"Error: stdout cannot be written to (No space left on device).\n"
 
 
-def test_a_closed_stdout_is_a_sentence_if_it_is_needed(tmp_path):
+def test_a_closed_stdout_is_reported_only_if_it_is_needed(tmp_path):
     for words, code, said in (
         ([], 1, "Error: stdout is closed.\n"),
         (["-o", tmp_path / "x"], 0, f"Wrote {tmp_path}/x.\n"),
@@ -39,7 +39,7 @@ def test_a_closed_stdout_is_a_sentence_if_it_is_needed(tmp_path):
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_a_pipe_that_nobody_reads_ends_quietly(words):
+def test_a_broken_pipe_ends_quietly(words):
     with subprocess.Popen(
         [*KOALA, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

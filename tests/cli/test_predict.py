@@ -13,13 +13,13 @@ from koala.registry import load
 
 @pytest.fixture
 def recipes(tmp_path):
-    """Write our own recipes in the format of the corpus, with what we think of them as gold."""
+    """Write the bundled recipes in the format of the corpus, with their own grids as gold."""
     path = tmp_path / "recipes.jsonl"
     path.write_text(write_grids([read_example("pancakes"), read_example("soup")], has_text=True))
     return path
 
 
-def test_recipes_are_predicted_in_their_own_format(koala, recipes, tmp_path):
+def test_recipes_are_predicted_in_the_format_of_the_corpus(koala, recipes, tmp_path):
     out = tmp_path / "predictions.jsonl"
     done = koala("predict", "--corpus", "recipes", "--input", recipes, "-o", out)
     assert done.returncode == 0, done.stderr
@@ -27,13 +27,13 @@ def test_recipes_are_predicted_in_their_own_format(koala, recipes, tmp_path):
     assert {"para_id", "participants", "locations"} <= lines[0].keys()
     grids = [{e.procedure.id: e.gold for e in read_examples(path)} for path in (out, recipes)]
     scores = score_recipes(*grids)
-    # Nobody has trained on these.
+    # These recipes are in no training data.
     assert scores.overall.f1 > 0.6
     done = koala("evaluate", out, "--gold", recipes)
     assert scores.signature in done.stdout
 
 
-def test_a_step_leads_all_it_uses_to_one_place(koala, recipes, tmp_path):
+def test_a_step_moves_all_its_ingredients_to_one_location(koala, recipes, tmp_path):
     out = tmp_path / "predictions.jsonl"
     koala("predict", "--corpus", "recipes", "--input", recipes, "-o", out)
     for example in read_examples(out):
@@ -43,7 +43,7 @@ def test_a_step_leads_all_it_uses_to_one_place(koala, recipes, tmp_path):
             assert len(new) <= 1
 
 
-def test_recipes_come_with_input(koala, recipes, tmp_path):
+def test_recipes_need_input(koala, recipes, tmp_path):
     done = koala("predict", "--corpus", "recipes", "--sentences", recipes, "--template", recipes,
                  "-o", tmp_path / "p")  # fmt: skip
     assert done.returncode != 0
@@ -58,12 +58,12 @@ LINES = [
 ]
 
 
-def test_a_procedure_in_which_nothing_is_found_has_an_empty_grid(koala, tmp_path):
+def test_a_procedure_without_any_entity_has_an_empty_grid(koala, tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in LINES))
     done = koala("predict", "--input", source, "-o", out)
     assert done.returncode == 0, done.stderr
-    assert "2 of 3 procedures came without entities" in done.stderr
+    assert "Finding entities for 2 of 3 procedures" in done.stderr
     grids = [json.loads(line) for line in out.read_text().splitlines()]
     assert [grid["id"] for grid in grids] == ["a", "b", "c"]
     assert grids[0]["entities"] == []
@@ -72,13 +72,13 @@ def test_a_procedure_in_which_nothing_is_found_has_an_empty_grid(koala, tmp_path
     # `-` is stdin and stdout.
     done = koala("predict", "--input", "-", "-o", "-", stdin=source.read_bytes())
     assert done.stdout == out.read_text()
-    # And where nothing is found at all.
+    # Also if no procedure has an entity.
     source.write_text(json.dumps(LINES[0]) + "\n")
     done = koala("predict", "--input", source, "-o", "-")
     assert json.loads(done.stdout) == grids[0]
 
 
-def test_grids_can_be_drawn_for_another_network_to_learn_from(koala, tmp_path):
+def test_grids_can_be_sampled(koala, tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in LINES))
     done = koala("predict", "--input", source, "-o", out, "--samples", "3")
@@ -89,16 +89,16 @@ def test_grids_can_be_drawn_for_another_network_to_learn_from(koala, tmp_path):
     [*_, last] = [example.gold for example in read_koala_examples(out)]
     assert last.rows
     for words in (
-        ("--input", source, "--decoding", "legal"),
+        ("--input", source, "--decoding", "viterbi"),
         ("--sentences", source, "--template", source),
         ("--input", source, "--corpus", "recipes"),
     ):
         done = koala("predict", *words, "-o", tmp_path / "none", "--samples", "3")
         assert done.returncode == 2
-        assert "--samples goes with --input" in done.stderr
+        assert "--samples needs --input" in done.stderr
 
 
-def test_recipes_cannot_be_drawn_from(koala, tmp_path):
+def test_the_recipes_model_cannot_be_sampled(koala, tmp_path):
     source = tmp_path / "in.jsonl"
     source.write_text(json.dumps(LINES[1]) + "\n")
     done = koala("predict", "--input", source, "-o", tmp_path / "none", "--samples", "1",
@@ -107,7 +107,7 @@ def test_recipes_cannot_be_drawn_from(koala, tmp_path):
     assert "grids can be sampled only" in done.stderr
 
 
-def test_stdout_takes_one_of_both(koala, tmp_path, monkeypatch):
+def test_only_one_output_can_go_to_stdout(koala, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     line = json.dumps(LINES[1]).encode()
     done = koala("predict", "--input", "-", "-o", "-", "--probabilities", "-", stdin=line)
@@ -124,7 +124,7 @@ TEXTS = {"4": ["Oil flows to the sea.", "Water rises from the sea to the cloud."
 
 @pytest.fixture
 def template(tmp_path):
-    """Write a template of three entities and its sentences, the longer text first."""
+    """Write a template with three entities, and its sentences; the longer text comes first."""
     rows = [
         f"{id}\t{step}\t{name}\tNONE\t\t\n"
         for id, names in TEMPLATE.items()
@@ -153,36 +153,37 @@ def test_probabilities_are_in_the_order_of_the_template(koala, template, tmp_pat
 @pytest.mark.parametrize(
     ("output", "probabilities", "problem"),
     [
-        ("template.tsv", "q.jsonl", "would replace what is read"),
-        ("p.tsv", "sentences.tsv", "would replace what is read"),
+        ("template.tsv", "q.jsonl", "would overwrite an input"),
+        ("p.tsv", "sentences.tsv", "would overwrite an input"),
         ("same", "same", "would be written twice"),
         ("none/p.tsv", "q.jsonl", "its folder is missing"),
         ("p.tsv", ".", "this is a folder"),
     ],
 )
-def test_outputs_are_looked_at_first(koala, template, tmp_path, output, probabilities, problem):
+def test_outputs_are_checked_first(koala, template, tmp_path, output, probabilities, problem):
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     words = ("-o", tmp_path / output, "--probabilities", tmp_path / probabilities)
-    # The model is not even looked for.
+    # The model does not exist, but is not even looked for.
     done = koala("predict", *template, *words, "--model", "nothing")
     assert done.returncode == 2
     assert problem in done.stderr
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_templates_are_filled_with_what_is_expected_to_score_best(koala, template, tmp_path):
+def test_templates_are_decoded_by_mbr_unless_another_decoding_is_given(koala, template, tmp_path):
     procedures = read_procedures(template[1], template[3], None)
     tracker = load()
-    for way, used in (((), "mbr"), (("--decoding", "own"), "viterbi")):
+    # "own" is the name of Viterbi decoding in earlier versions.
+    for words, decoding in (((), "mbr"), (("--decoding", "own"), "viterbi")):
         out = tmp_path / "p.tsv"
-        done = koala("predict", *template, "-o", out, *way)
+        done = koala("predict", *template, "-o", out, *words)
         assert done.returncode == 0, done.stderr
-        assert f"Decoding: {used}." in done.stderr
-        grids = tracker.with_decoding(used).track_all(procedures)
+        assert f"Decoding: {decoding}." in done.stderr
+        grids = tracker.with_decoding(decoding).track_all(procedures)
         assert out.read_text() == fill_template(template[3], {grid.id: grid for grid in grids})
 
 
-def test_recipes_have_a_decoding_of_their_own(koala, recipes, tmp_path):
+def test_the_recipes_model_refuses_decodings_of_propara(koala, recipes, tmp_path):
     done = koala("predict", "--corpus", "recipes", "--input", recipes, "-o", tmp_path / "p",
                  "--decoding", "repair")  # fmt: skip
     assert done.returncode == 2

@@ -1,9 +1,9 @@
-"""Progress of long work."""
+"""Progress bars."""
 
 from koala.cli.progress import show_progress
 
 
-def test_a_bar_says_how_many_a_second(monkeypatch, capsys):
+def test_a_bar_shows_the_rate(monkeypatch, capsys):
     times = iter([0.0, 4.0])
     monkeypatch.setattr("koala.cli.progress.monotonic", lambda: next(times))
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -17,7 +17,7 @@ def test_a_bar_says_how_many_a_second(monkeypatch, capsys):
     assert "7.5/s" in shown
 
 
-def test_nothing_is_drawn_where_there_is_no_terminal(capsys):
+def test_nothing_is_drawn_without_a_terminal(capsys):
     with show_progress("Tracking") as tell:
         tell(50, 200)
     assert capsys.readouterr().err == ""

@@ -5,7 +5,7 @@ from koala.cli.serve import open_trackers
 from koala.web.server import open_socket
 
 
-def test_a_port_in_use_is_said_before_a_model_is_loaded(koala):
+def test_a_port_in_use_is_reported_before_a_model_is_loaded(koala):
     with open_socket("127.0.0.1", 0) as opened:
         done = koala("serve", "--port", opened.getsockname()[1], "--model", "nothing")
     assert done.returncode == 2
@@ -13,7 +13,7 @@ def test_a_port_in_use_is_said_before_a_model_is_loaded(koala):
     assert "Traceback" not in done.stderr
 
 
-def test_who_opens_the_server_to_others_is_warned(koala):
+def test_listening_on_a_public_address_gives_a_warning(koala):
     done = koala("serve", "--host", "0.0.0.0", "--port", 0, "--model", "nothing")
     assert done.returncode == 2
     assert "Warning: others on the network" in done.stderr
@@ -21,7 +21,7 @@ def test_who_opens_the_server_to_others_is_warned(koala):
     assert "Warning" not in koala("serve", "--port", 0, "--model", "nothing").stderr
 
 
-def test_the_bundled_models_are_served_or_the_one_that_is_named():
+def test_the_bundled_models_or_one_named_model_are_served():
     both = open_trackers(None, has_knowledge=False)
     assert both.choices == ("auto", "small", "recipes")
     assert both.choose("small", "").signature == both.signatures["small"]
@@ -29,7 +29,7 @@ def test_the_bundled_models_are_served_or_the_one_that_is_named():
     assert alone.choices == ("auto", "small")
 
 
-def test_limits_must_make_sense(koala):
+def test_limits_must_be_positive(koala):
     done = koala("serve", "--steps", 0)
     assert done.returncode == 2
     assert "must be above 0" in done.stderr
@@ -41,7 +41,7 @@ def test_help_has_an_example(koala):
     assert "Example: koala serve" in done.stdout
 
 
-def test_without_the_extra_it_is_named():
+def test_the_missing_extra_is_named():
     code = (
         "import sys; sys.modules['fastapi'] = None; sys.argv = ['koala', 'serve']; "
         "from koala.cli import main; main()"

@@ -2,16 +2,13 @@ import csv
 import json
 
 import pytest
+import typer
 
+from koala.cli import app
 from koala.corpora.leaderboard import read_predictions
 
-MORE = (
-    "encoders list", "encoders fetch", "knowledge build", "knowledge stats", "knowledge retrieve",
-    "pretrain text", "pretrain triples", "wikipedia retrieve",
-)  # fmt: skip
 
-
-def test_the_bundled_example_is_drawn(koala):
+def test_the_bundled_example_is_shown(koala):
     done = koala("show")
     assert done.returncode == 0
     for word in ("water", "reservoir", "compost bin", "You pour cold water"):
@@ -57,7 +54,7 @@ def test_graphs_of_several_grids_are_one_file(koala, propara):
     assert koala(*words, "--format", "dot").stdout.count("    subgraph cluster_g") == 2
 
 
-def test_entities_of_one_name_stay_apart(koala, propara):
+def test_entities_with_the_same_name_are_kept_apart(koala, propara):
     answers = propara / "leaderboard" / "train" / "answers.tsv"
     out = koala("show", answers, "--format", "tsv", "--id", "1151").stdout
     assert sorted(out.splitlines()) == sorted(
@@ -65,7 +62,7 @@ def test_entities_of_one_name_stay_apart(koala, propara):
     )
 
 
-def test_stdout_is_utf8_whatever_it_is_called(koala_process, monkeypatch):
+def test_stdout_is_utf8_even_if_python_is_told_otherwise(koala_process, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
     assert "→" in koala_process("show").stdout
 
@@ -73,7 +70,7 @@ def test_stdout_is_utf8_whatever_it_is_called(koala_process, monkeypatch):
 @pytest.mark.parametrize(
     "words", [("show", "--format", "tsv"), ("show", "none.tsv"), ("--version",)]
 )
-def test_a_process_of_its_own_says_the_same(koala, koala_process, words):
+def test_a_separate_process_prints_the_same(koala, koala_process, words):
     here, there = koala(*words), koala_process(*words)
     assert (here.returncode, here.stdout) == (there.returncode, there.stdout)
     assert here.stderr == there.stderr
@@ -82,7 +79,7 @@ def test_a_process_of_its_own_says_the_same(koala, koala_process, words):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--sentences", "none.tsv"), "none was given"),
+        (("--sentences", "none.tsv"), "no FILE was given"),
         (("-o", "/"), "this is a folder"),
         (("--id", "nothing"), "It has: How a coffee maker brews"),
         (("none.tsv",), "no such file"),
@@ -96,7 +93,7 @@ def test_wrong_calls(koala, words, problem):
     assert problem in done.stderr
 
 
-def test_what_is_read_is_not_replaced(koala, tmp_path):
+def test_input_files_are_not_overwritten(koala, tmp_path):
     path, sentences = tmp_path / "grids.tsv", tmp_path / "sentences.tsv"
     path.write_text("4\t1\toil\tNONE\t-\t-\n")
     sentences.write_text("4\t1\tOil flows.\n")
@@ -104,20 +101,25 @@ def test_what_is_read_is_not_replaced(koala, tmp_path):
     for output in (path, sentences):
         done = koala("show", path, "--sentences", sentences, "--format", "json", "-o", output)
         assert done.returncode == 2
-        assert "would replace what is read" in done.stderr
+        assert "would overwrite an input" in done.stderr
     assert (path.read_bytes(), sentences.read_bytes()) == before
 
 
-def test_version_and_help(koala):
+def test_version(koala):
     assert koala("--version").stdout.strip()
-    for words in (
-        (),
-        ("evaluate",),
-        ("show",),
-        ("data",),
-        ("data", "stats"),
-        ("data", "candidates"),
-    ):
-        done = koala(*words, "--help")
-        assert done.returncode == 0
-        assert "Example: koala" in done.stdout
+
+
+def list_commands(command, words=()):
+    """Give the words of every command and group, hidden ones left out."""
+    found = [words]
+    for name, each in getattr(command, "commands", {}).items():
+        if not each.hidden:
+            found += list_commands(each, (*words, name))
+    return found
+
+
+@pytest.mark.parametrize("words", list_commands(typer.main.get_command(app)))
+def test_every_help_has_an_example(koala, words):
+    done = koala(*words, "--help")
+    assert done.returncode == 0
+    assert f"Example: {' '.join(('koala', *words))}" in done.stdout

@@ -14,7 +14,7 @@ RECIPE = "Beat the eggs with sugar.\nPour the batter into a pan.\nBake it in the
 
 
 class FakeTracker:
-    """Gives what it is told to, and keeps what it was asked."""
+    """Returns a fixed grid, and records its calls."""
 
     def __init__(self):
         self.calls = []
@@ -41,13 +41,13 @@ def tracker():
 
 @pytest.fixture
 def models():
-    """List the models that were asked for."""
+    """Names of the models that were loaded."""
     return []
 
 
 @pytest.fixture
 def track(tracker, models, tmp_path, monkeypatch):
-    """Type `koala track FILE …` in this process, with a tracker that is not real."""
+    """Run `koala track FILE …` in this process, with a fake tracker."""
 
     def open_trackers(names, **_):
         models.extend(names)
@@ -86,7 +86,7 @@ def test_entities_are_named_or_found_or_both(track, tracker, words, entities, fi
     assert tracker.calls == [(TEXT, entities, find, "rain")]
 
 
-def test_a_question_may_be_given(track, tracker):
+def test_the_question_is_passed_on(track, tracker):
     track()
     track("--question", "How does it rain?")
     track("--prompt", "How does it rain?", "--explain")
@@ -113,10 +113,10 @@ def test_every_format(track, tmp_path):
     assert out.read_text().startswith("flowchart TB\n")
 
 
-def test_reasons_in_every_format_that_has_room_for_them(track, tmp_path):
-    told = "Step 1, water: moved from sea to air, 93% sure; or stays where it is, 20%."
-    assert told in track("--explain").stdout
-    assert told not in track().stdout
+def test_reasons_in_every_format_that_can_hold_them(track, tmp_path):
+    reason = "Step 1, water: moved from sea to air, 93% sure; or stays where it is, 20%."
+    assert reason in track("--explain").stdout
+    assert reason not in track().stdout
     value = json.loads(track("--explain", "--format", "json").stdout)
     assert value == explain(RAIN, TRIPLES).to_dict()
     page = track("--explain", "--format", "html").stdout
@@ -126,14 +126,14 @@ def test_reasons_in_every_format_that_has_room_for_them(track, tmp_path):
     assert "Most attended: water can be found in sea, 62%" in " ".join(out.read_text().split())
 
 
-def test_what_is_read_is_not_replaced(track, tracker, models, tmp_path):
+def test_the_input_file_is_not_overwritten(track, tracker, models, tmp_path):
     message = track("-o", str(tmp_path / "rain.txt"))
-    assert "would replace what is read" in message
+    assert "would overwrite an input" in message
     assert (tmp_path / "rain.txt").read_text() == TEXT
     assert tracker.calls == models == []
 
 
-def test_a_file_whose_name_is_not_unicode(track, tracker, tmp_path):
+def test_a_file_name_that_is_not_unicode(track, tracker, tmp_path):
     path = tmp_path / "caf\udce9.txt"
     path.write_text(TEXT)
     track(str(path), text=None)
@@ -141,15 +141,16 @@ def test_a_file_whose_name_is_not_unicode(track, tracker, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["tsv", "csv", "mermaid", "dot"])
-def test_reasons_are_refused_where_they_have_no_room(track, tracker, format):
+def test_reasons_are_refused_in_formats_that_cannot_hold_them(track, tracker, format):
     message = track("--explain", "--format", format)
     assert message == (
-        f"--explain: {format} has no room for reasons. Formats that do: table, json, html."
+        f"--explain does not work with --format {format}, which cannot hold reasons. Formats that "
+        "can: table, json, html."
     )
     assert tracker.calls == []
 
 
-def test_what_the_text_never_names_is_tracked_with_a_warning(track):
+def test_an_entity_that_the_text_never_names_is_tracked_with_a_warning(track):
     done = track("--format", "json", "--entity", "water", "--entity", "unicorn")
     assert done.stderr == "Warning: the text never names unicorn.\n"
     assert json.loads(done.stdout) == RAIN.to_dict()
@@ -173,14 +174,15 @@ def test_other_languages_are_tracked_with_a_warning(track):
         (("--model", "base", "--model", "small"), TEXT, ["base", "small"]),
     ],
 )
-def test_models_are_named_or_fit_the_text(track, models, words, text, wanted):
+def test_models_are_named_or_chosen_by_the_text(track, models, words, text, wanted):
     done = track(*words, text=text)
     assert models == wanted
     is_chosen = wanted == ["recipes"] and "recipes" not in words
-    assert done.stderr.startswith("Read as a recipe") if is_chosen else done.stderr == ""
+    message = "The text looks like a recipe"
+    assert done.stderr.startswith(message) if is_chosen else done.stderr == ""
 
 
-def test_one_model_is_chosen_by_the_text(track):
+def test_auto_cannot_be_combined_with_other_models(track):
     assert "chooses one model" in track("--model", "auto", "--model", "base")
 
 
@@ -205,7 +207,7 @@ def test_the_real_tracker(koala):
         (("-", "--entity", " "), b"Water falls.", "name is empty"),
         (("none.txt",), b"", "no such file"),
         (("-", "--entity", "water", "--model", "none"), b"Water falls.", "none"),
-        (("-", "--entity", "water", "--explain", "--format", "dot"), b"Water falls.", "no room"),
+        (("-", "--entity", "water", "--explain", "--format", "dot"), b"Water falls.", "reasons"),
         (("-", "--entity", "water", "-o", "no/such/x.html"), b"Water falls.", "folder is missing"),
         (
             ("-", "--entity", "water", "-o", ""),

@@ -29,14 +29,14 @@ def run(home, koala):
     return json.loads(done.stdout)
 
 
-def test_train_prints_scores_and_talks_on_stderr(run, home):
+def test_train_prints_scores_as_json(run, home):
     assert run["seed"] == 3
     assert "overall" in run["document"]
     assert (home / "run" / "best.safetensors").is_file()
 
 
 @pytest.mark.usefixtures("run")
-def test_a_run_is_not_begun_twice(home, koala):
+def test_an_existing_run_is_not_overwritten(home, koala):
     again = koala("train", home / "tiny.toml", "--data", home / "propara", "-o", home / "run")
     assert again.returncode == 2
     assert "--resume" in again.stderr
@@ -48,7 +48,7 @@ def test_predict_fills_every_row_of_a_template(run, home, koala, tmp_path):
     done = koala(
         "predict", "--model", home / "run", "--sentences", test / "sentences.tsv",
         "--template", test / "dummy-predictions.tsv", "-o", tmp_path / "p.tsv",
-        "--probabilities", tmp_path / "q.jsonl", "--decoding", "own",
+        "--probabilities", tmp_path / "q.jsonl", "--decoding", "viterbi",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -71,7 +71,9 @@ def exported(run, home, koala):  # noqa: ARG001
     return folder, json.loads(done.stdout)
 
 
-def test_an_exported_model_predicts_what_its_card_says(exported, home, koala, tmp_path):
+def test_predictions_of_an_exported_model_have_the_scores_of_its_card(
+    exported, home, koala, tmp_path
+):
     folder, card = exported
     dev = home / "propara" / "leaderboard" / "dev"
     for decoding, scores in (("viterbi", card["scores"]), ("mbr", card["scores"]["mbr"])):
@@ -99,7 +101,7 @@ def test_track_takes_an_exported_model_or_a_run(exported, home, koala):
         assert grid["signature"]
 
 
-def test_track_says_what_is_missing(exported, koala):
+def test_wrong_calls_of_track(exported, koala):
     for words, stdin, message in (
         (("track", "-"), b"And so on.", "Nothing worth tracking"),
         (("track", "-", "--entity", "x", "--model", exported[0]), b" ", "empty"),
@@ -132,13 +134,13 @@ def test_ablate_by_folds_scores_train_and_dev(home, koala, tmp_path):
     [row] = json.loads(koala(*words, "-o", tmp_path, "--json").stdout)
     assert len(row["reports"]) == 2
     assert row["signature"].startswith("propara-document|n:")
-    # A part by itself is already run, and says that it is a part.
-    part = koala(*words, "--fold", "2", "-o", tmp_path)
-    assert part.returncode == 0, part.stderr
-    assert "in fold 2 of 2" in part.stdout
+    # A single fold is finished already; its table says that it is only one fold.
+    single = koala(*words, "--fold", "2", "-o", tmp_path)
+    assert single.returncode == 0, single.stderr
+    assert "in fold 2 of 2" in single.stdout
     wrong = koala(*words, "--fold", "3", "-o", tmp_path)
     assert wrong.returncode == 2
-    assert "--fold 3 came with 2 --folds" in wrong.stderr
+    assert "--fold 3 was given, but --folds is 2" in wrong.stderr
 
 
 @pytest.mark.parametrize(
@@ -151,17 +153,17 @@ def test_ablate_by_folds_scores_train_and_dev(home, koala, tmp_path):
           "-o", "y"), "tiny.toml"),
     ],
 )  # fmt: skip
-def test_mistakes_get_one_sentence(home, koala, arguments, message):
+def test_wrong_calls_get_one_sentence(home, koala, arguments, message):
     paths = [home / each if Path(each).suffix or each == "nowhere" else each for each in arguments]
     done = koala(*paths)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-    # Nothing is left that would be in the way of the next try.
+    # No folder is left behind that would block the next attempt.
     assert not (home / "new.run").exists()
 
 
-def test_without_a_corpus_it_says_where_to_name_one(home, koala, tmp_path, monkeypatch):
+def test_a_missing_corpus_names_the_option(home, koala, tmp_path, monkeypatch):
     monkeypatch.delenv("KOALA_DATA", raising=False)
     done = koala("train", home / "tiny.toml", "-o", tmp_path / "run")
     assert done.returncode == 2

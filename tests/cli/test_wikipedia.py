@@ -1,4 +1,4 @@
-"""What is refused before anything is read; the rest is in tests/wikipedia."""
+"""Outputs that are refused before any file is read; see also tests/pretraining/wikipedia."""
 
 import json
 
@@ -19,14 +19,14 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("output", "problem"),
     [
-        ("a.tsv", "would replace what is read (a.tsv)"),
-        ("b.tsv", "would replace what is read (b.tsv)"),
-        ("recipes/train.jsonl", "would replace what is read (recipes)"),
+        ("a.tsv", "would overwrite an input (a.tsv)"),
+        ("b.tsv", "would overwrite an input (b.tsv)"),
+        ("recipes/train.jsonl", "would overwrite an input (recipes)"),
         ("recipes", "this is a folder"),
         ("none/out.jsonl", "its folder is missing"),
     ],
 )
-def test_outputs_are_looked_at_first(koala, folder, output, problem):
+def test_outputs_are_checked_first(koala, folder, output, problem):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     words = ("--queries", "recipes", "--corpus", "a.tsv", "b.tsv", "-o", output)
     done = koala("wikipedia", "retrieve", *words)

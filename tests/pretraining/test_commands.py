@@ -86,9 +86,9 @@ def test_settings_may_say_everything(encoder, tmp_path):
 def test_what_is_nowhere_said_is_asked_for(encoder, tmp_path, monkeypatch):
     monkeypatch.delenv("KOALA_DATA", raising=False)
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder))
-    with pytest.raises(KoalaError, match=r"names no output\. Give -o"):
+    with pytest.raises(KoalaError, match=r"has no setting 'output'\. Add it, or give -o"):
         call("text", config)
-    with pytest.raises(KoalaError, match=r"names no paragraphs\. Give --corpus"):
+    with pytest.raises(KoalaError, match=r"has no setting 'paragraphs'\. Add it, or give --corpus"):
         call("text", config, "-o", tmp_path / "out")
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
     with pytest.raises(KoalaError, match="with --procedures, or set KOALA_DATA"):

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each thin over plain functions."""
+"""Command line: one module per command, each a thin layer over plain functions."""
 
 import io
 import sys
@@ -40,7 +40,7 @@ app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict_cli)
 app.command("train", epilog=train.EXAMPLE)(train.train_cli)
 app.command("train-discovery", epilog=discovery.EXAMPLE)(discovery.train_discovery_cli)
-# The name of earlier versions.
+# Its name in earlier versions.
 app.command("train-participants", hidden=True)(discovery.train_discovery_cli)
 app.command("ablate", epilog=ablate.EXAMPLE)(ablate.ablate_cli)
 app.command("calibrate", epilog=calibrate.EXAMPLE)(calibrate.calibrate_cli)
@@ -66,21 +66,26 @@ def _print_version(wanted: bool) -> None:
 def _koala(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it, stop."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Track the entities of a procedure: do they exist, what happens to them, where are they."""
+    """Track the entities of a procedure: which exist, what each step does to them, where they are.
+
+    Every command has its own help with an example: koala COMMAND --help.
+    """
 
 
 def main() -> None:
-    """Run the command line: 0 is done, 2 is wrong input or a wrong call, 1 is anything else."""
+    """Run the command line. Exit codes: 0 success, 2 wrong input or call, 1 any other failure."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Grids, tables and pages are UTF-8, whatever the terminal's encoding is called.
+            # Grids, tables and pages are UTF-8, even if the terminal claims another encoding.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app()
     except KoalaError as error:
-        # One sentence that a person can act on; a traceback is for our own mistakes.
+        # A user's mistake gets one sentence; tracebacks are for bugs in koala.
         typer.echo(f"Error: {error}", err=True)
         raise SystemExit(2) from None

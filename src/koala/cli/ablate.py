@@ -1,4 +1,4 @@
-"""`koala ablate`: the rows of a table of the paper, side by side."""
+"""`koala ablate`: train the rows of one of the paper's tables and compare them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,19 +18,22 @@ EXAMPLE = (
 
 def ablate_cli(
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="A table: seeds, and a settings file a row.")
+        Path,
+        typer.Argument(
+            metavar="CONFIG", help="Table file (TOML): seeds, and one settings file per row."
+        ),
     ],
     data: Data = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Folder of all runs; default: runs/CONFIG."),
+        typer.Option("-o", "--output", help="Folder for all runs; default: runs/CONFIG."),
     ] = None,
     folds: Annotated[
         int | None,
         typer.Option(
             min=2,
             metavar="N",
-            help="Cross-validation: train and dev in N parts, each of which is dev once; "
+            help="Cross-validation: split train and dev into N folds and use each as dev once, "
             "with the table's first seed.",
         ),
     ] = None,
@@ -39,17 +42,21 @@ def ablate_cli(
         typer.Option(
             min=1,
             metavar="K",
-            help="With --folds: only the K-th part (repeatable); quicker, and says less.",
+            help="With --folds: run only the K-th fold (repeatable). Faster, but less conclusive.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Train every row with every seed; what is finished is not run again, so it can be resumed."""
+    """Train every row of a table with every seed, and print the scores on dev.
+
+    Finished runs are not repeated: after an interruption, run the same
+    command again.
+    """
     refuse_stdout(output, "A folder")
     if fold and max(fold) > (folds or 0):
+        given = f"--folds is {folds}" if folds else "--folds is missing"
         raise KoalaError(
-            f"--fold {max(fold)} came with {folds or 'no'} --folds. It is the number of a part: "
-            "give as many --folds, or a lower --fold."
+            f"--fold {max(fold)} was given, but {given}. Give --folds N, and --fold from 1 to N."
         )
     with needs_training():
         from koala.training.cross_validation import (

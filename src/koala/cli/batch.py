@@ -1,4 +1,4 @@
-"""`koala batch`: many procedures, streamed and resumable."""
+"""`koala batch`: track many procedures, streamed and resumable."""
 
 import multiprocessing
 import signal
@@ -17,39 +17,50 @@ from koala.errors import KoalaError
 
 EXAMPLE = "Example: koala batch protocols.jsonl -o grids.jsonl --workers 2"
 
-_OTHERS = {".parquet", ".gz", ".bz2", ".xz", ".zst", ".zip", ".csv", ".tsv"}
-"""Ends of names that JSON lines do not have."""
+_OTHER_SUFFIXES = {".parquet", ".gz", ".bz2", ".xz", ".zst", ".zip", ".csv", ".tsv"}
+"""File name suffixes that promise another format than plain JSON lines."""
 
 
 def batch_cli(
     inputs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IN…", help="Procedures: JSON lines, plain or .gz, or .parquet tables."
+            metavar="IN", help="Procedures: JSON lines (plain or .gz) or .parquet tables."
         ),
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Grids, JSON lines; bad records: OUT.errors.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Grids, as JSON lines. Bad records are listed in OUT.errors.",
+        ),
     ],
-    workers: Annotated[int, typer.Option(min=1, max=10_000, help="Processes, one core each.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Number of worker processes, one core each.")
+    ] = 1,
     engine: EngineOption = Engine.LOCAL,
     address: AddressOption = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     model: Annotated[
         str,
         typer.Option(
-            help="A bundled model's name, or a folder; auto: recipes for recipes, else small."
+            metavar="MODEL",
+            help="Name of a bundled model, or folder of an exported one; auto: recipes for "
+            "recipes, small for other texts.",
         ),
     ] = "auto",
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
 ) -> None:
-    """Track many procedures: `{"id", "text" | "steps", "entities"?}` a line, grids out in order.
+    """Track many procedures: one JSON object per line in, one grid per line out, in order.
 
-    Entities are found where none are named; other fields are kept. Killed at
-    any moment, the same command with --resume goes on where it was. Both
-    engines write the same bytes, and one can go on with a run of the other.
+    A record is {"id", "text" or "steps", "entities"}. Without entities, they
+    are found in the text; other fields are copied to the output. After an
+    interruption at any moment, the same command with --resume continues.
+    Both engines write the same bytes, and each can resume a run of the other.
     """
     from koala.bulk.ids import count_repeated
     from koala.bulk.local import Plan, run_local
@@ -59,24 +70,27 @@ def batch_cli(
     check_files(inputs, output)
     run = run_local if engine is Engine.LOCAL else partial(run_ray, address=address)
     plan = Plan(workers, knowledge)
-    with tell_how_to_go_on(), show_progress("Tracking") as progress:
+    with _explain_interrupts(), show_progress("Tracking") as progress:
         done = run(inputs, output, model=model, plan=plan, resume=resume, progress=progress)
     tell(f"Wrote {output}: {done.n_records - done.n_bad:,} grids.")
     if done.n_bad:
-        tell(f"{done.n_bad:,} records could not be tracked; {output}.errors says why.")
+        tell(f"{done.n_bad:,} records could not be tracked; see {output}.errors for the reasons.")
     if n_repeated := count_repeated(output):
-        tell(f"Warning: {n_repeated:,} grids have the id of one before; koala show refuses that.")
+        tell(
+            f"Warning: {n_repeated:,} grids repeat the id of an earlier one; koala show does not "
+            "accept such a file."
+        )
 
 
 @contextmanager
-def tell_how_to_go_on() -> Iterator[None]:
-    """End with a sentence on Ctrl-C, and on SIGTERM as well."""
+def _explain_interrupts() -> Iterator[None]:
+    """On Ctrl-C or SIGTERM, say how to resume and exit with 130."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        tell("Stopped; what is done is kept. The same command with --resume goes on.")
-        # They would first end what they are at, which nobody writes any more.
+        tell("Stopped. Finished records are saved; run the same command with --resume to continue.")
+        # Otherwise they would finish their current chunks, which nobody writes any more.
         for worker in multiprocessing.active_children():
             worker.terminate()
         raise typer.Exit(130) from None
@@ -85,19 +99,19 @@ def tell_how_to_go_on() -> Iterator[None]:
 
 
 def check_files(inputs: Sequence[Path], output: Path) -> None:
-    """Refuse streams, which nobody can go on with, and names of other files than JSON lines."""
+    """Refuse stdin and stdout, which cannot be resumed, and output names of other formats."""
     if any(str(path) == "-" for path in inputs):
         raise KoalaError(
-            "koala batch does not read stdin: --resume could not read it again. "
-            "Write it to a file, and give that."
+            "koala batch does not read stdin, because --resume could not read it again. "
+            "Save the input to a file."
         )
     if str(output) == "-":
         raise KoalaError(
-            "koala batch does not write to stdout: --resume could not go on with it. "
+            "koala batch does not write to stdout, because --resume could not continue it. "
             "Give -o the name of a file."
         )
-    if output.suffix.lower() in _OTHERS:
+    if output.suffix.lower() in _OTHER_SUFFIXES:
         raise KoalaError(
-            f"koala batch writes plain JSON lines, and {output.name} is the name of something "
-            "else. Give -o a name such as grids.jsonl."
+            f"koala batch writes plain JSON lines, but the suffix of {output.name} names another "
+            "format. Give -o a name such as grids.jsonl."
         )

@@ -1,4 +1,4 @@
-"""`koala calibrate`: the location reranker and the consistency weights of MBR decoding."""
+"""`koala calibrate`: fit the location reranker and the consistency weights of MBR decoding."""
 
 import json
 from pathlib import Path
@@ -21,14 +21,17 @@ def calibrate_cli(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN...",
-            help="Runs of trackers; those of `koala ablate --folds` are scored on their own fold.",
+            metavar="RUN",
+            help="Folders of trained runs. Each run of `koala ablate --folds` is scored on the "
+            "fold that it was not trained on.",
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="File of the calibration, JSON.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Calibration file to write (JSON).")
+    ],
     data: Data = None,
 ) -> None:
-    """Fit location reranker and consistency weights on texts that the runs never learned from."""
+    """Fit location reranker and consistency weights on texts that the runs were not trained on."""
     check_outputs([output])
     with needs_training():
         from koala.corpora import read_corpus
@@ -37,4 +40,4 @@ def calibrate_cli(
         corpus = read_corpus(find_corpus(data, "propara"))
         calibration = fit_calibration(runs, corpus, tell=tell)
     write(json.dumps(calibration.to_dict(), indent=2) + "\n", output)
-    tell(f"Wrote {output}. `koala export --calibration {output}` puts it into a model.")
+    tell(f"Wrote {output}. Use it in a model with `koala export --calibration {output}`.")

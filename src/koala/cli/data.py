@@ -1,4 +1,4 @@
-"""`koala data`: what is in a corpus."""
+"""`koala data`: statistics and checks of a corpus."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Look at a corpus.",
+    help="Show statistics of a corpus, and check it.",
     rich_markup_mode="rich",
     epilog="Example: koala data stats propara/",
 )
 
 _Folder = Annotated[
-    str, typer.Argument(metavar="DIR", help="Folder of ProPara, Recipes or corpus/.")
+    str,
+    typer.Argument(metavar="DIR", help="Folder of ProPara, of Recipes or of koala's own corpus."),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -46,14 +47,15 @@ _PAPER = {
 _NOTES = {
     "propara": "Words are spaCy's tokens, punctuation included. The entities of test come from the "
     "leaderboard's template.",
-    "recipes": "Words are split at spaces: the texts came tokenised. The train split holds 157 "
-    "entities more than the paper's 5,932; its filter of rare ones is not published.",
+    "recipes": "Words are split at spaces, because the published texts are tokenised. The train "
+    "split has 157 entities more than the paper's 5,932: the paper filters out rare ones by a rule "
+    "that is not published.",
 }
 
 
 @app.command("stats", epilog="Example: koala data stats propara/ --json")
 def stats_cli(folder: _Folder, as_json: _Json = False) -> None:
-    """Print the paper's dataset table: paragraphs, instances, sentences and words."""
+    """Print the paper's dataset table: procedures, entities, steps and words per split."""
     from koala.corpora import read_corpus
 
     corpus = read_corpus(folder)
@@ -70,7 +72,7 @@ def stats_cli(folder: _Folder, as_json: _Json = False) -> None:
 
 
 def build_statistics_table(corpus: "Corpus") -> "Table":
-    """Build the paper's table with its own figures beside ours."""
+    """Build the paper's dataset table with koala's counts, and the paper's in brackets."""
     from rich.table import Table
 
     figures = corpus.statistics()
@@ -110,17 +112,22 @@ def _to_dict(figure: "Statistics") -> dict[str, float]:
 @app.command("check", epilog="Example: koala data check corpus/ --unseen propara/")
 def check_cli(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files of koala's corpus, or folders.")
+        list[Path],
+        typer.Argument(metavar="FILE", help="Files of koala's own corpus, or folders of them."),
     ],
     unseen: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="ProPara: nothing may be near the texts of its dev and test."
+            metavar="DIR",
+            help="Folder of ProPara: also report texts that are too similar to its dev and test.",
         ),
     ] = None,
     as_json: _Json = False,
 ) -> None:
-    """Check procedures that were written and annotated: form, cells, names, twins, nearness."""
+    """Check files of koala's own corpus: format, cells, entity names, near-duplicate texts.
+
+    Defects are printed one per line; if there are any, the exit code is 2.
+    """
     from koala.corpora import checks, read_corpus
 
     read, defects = checks.read_checked(checks.find_files(paths))
@@ -140,7 +147,7 @@ def check_cli(
 
 @app.command("agreement", epilog="Example: koala data agreement corpus/")
 def agreement_cli(folder: _Folder, as_json: _Json = False) -> None:
-    """Compare the second annotations of koala's corpus (second/) with the first ones."""
+    """Measure the agreement of koala's own corpus with its second annotations (second/)."""
     from koala.cli.scores import build_changes_table
     from koala.corpora.written import read_corpus_grids, read_split
     from koala.errors import FileError
@@ -148,11 +155,14 @@ def agreement_cli(folder: _Folder, as_json: _Json = False) -> None:
 
     second = {e.id: e for w in read_split(Path(folder, "second")) if (e := w.example.gold)}
     if not second:
-        raise FileError(folder, "no second annotations here; second/*.txt was expected.")
+        raise FileError(folder, "has no second annotations; second/*.txt was expected.")
     first = read_corpus_grids(Path(folder))
     unknown = next((id for id in second if id not in first), None)
     if unknown is not None:
-        raise FileError(Path(folder, "second"), f"{unknown} is not in the corpus.")
+        raise FileError(
+            Path(folder, "second"),
+            f"procedure {unknown} has a second annotation, but is not in the corpus.",
+        )
     scores = score_changes(second, {id: first[id] for id in second})
     if as_json:
         write_json({"changes": scores.to_dict(), "signature": scores.signature})
@@ -161,7 +171,7 @@ def agreement_cli(folder: _Folder, as_json: _Json = False) -> None:
 
 
 def build_shares_table(groups: "Mapping[str, Sequence[Written]]") -> "Table":
-    """Build how cells and changes are spread in groups of procedures, in percent."""
+    """Build a table of the kinds of cells and changes in groups of procedures, in percent."""
     from rich.table import Table
 
     from koala.corpora.checks import measure_shares
@@ -177,7 +187,7 @@ def build_shares_table(groups: "Mapping[str, Sequence[Written]]") -> "Table":
 
 
 def _list_shares(values: "Mapping[str, object]") -> dict[str, float]:
-    """Give all shares in one list, those of a table by the names of both."""
+    """Flatten shares into one level: those of a nested table get the label "table: key"."""
     shares: dict[str, float] = {}
     for name, value in values.items():
         label = name.replace("_", " ")
@@ -191,10 +201,10 @@ def _list_shares(values: "Mapping[str, object]") -> dict[str, float]:
 @app.command("candidates", epilog="Example: koala data candidates propara/ --split dev")
 def candidates_cli(
     folder: _Folder,
-    split: Annotated[str, typer.Option(help="train or dev.")] = "dev",
+    split: Annotated[str, typer.Option(metavar="SPLIT", help="train or dev.")] = "dev",
     as_json: _Json = False,
 ) -> None:
-    """Measure how many gold places are among the location candidates."""
+    """Measure how many gold locations are among the location candidates."""
     from rich.table import Table
 
     from koala.corpora import read_corpus
@@ -205,7 +215,7 @@ def candidates_cli(
     examples = corpus.splits.get(split, ())
     if not any(example.gold for example in examples):
         known = [name for name, some in corpus.splits.items() if any(e.gold for e in some)]
-        raise KoalaError(f"Split {split!r} has no gold grids. With answers: {', '.join(known)}.")
+        raise KoalaError(f"Split {split!r} has no gold grids. Splits that do: {', '.join(known)}.")
     coverage = measure_coverage(examples)
     if as_json:
         write_json(
@@ -225,8 +235,8 @@ def candidates_cli(
     for name in ("counted", "gold", "found", "recall"):
         table.add_column(name, justify="right" if name != "counted" else "left")
     for label, gold, found, recall in (
-        ("places", coverage.locations, coverage.locations_found, coverage.location_recall),
+        ("locations", coverage.locations, coverage.locations_found, coverage.location_recall),
         ("cells", coverage.cells, coverage.cells_found, coverage.cell_recall),
     ):
         table.add_row(label, f"{gold:,}", f"{found:,}", f"{recall:.1%}")
-    show(table, f"{coverage.candidates_per_procedure:.1f} candidates a procedure.")
+    show(table, f"{coverage.candidates_per_procedure:.1f} candidates per procedure.")

@@ -1,4 +1,4 @@
-"""The --decoding option of several commands."""
+"""Option --decoding, which several commands share."""
 
 from typing import Annotated
 
@@ -8,9 +8,10 @@ from koala.decoding import DECODINGS, parse_decoding
 from koala.errors import KoalaError
 
 _HELP = (
-    "viterbi: the most probable consistent grid; mbr: the grid with the best expected score, a bit "
-    "slower; repair: unconstrained Viterbi, then repair rules; presence: tags tell only whether an "
-    "entity exists."
+    "viterbi: the most probable consistent grid. mbr: minimum Bayes risk, the grid with the best "
+    "expected score; somewhat slower. repair: unconstrained Viterbi, then rules that remove "
+    "impossible changes. presence: tags only decide whether an entity exists, and every step takes "
+    "the most probable location."
 )
 
 

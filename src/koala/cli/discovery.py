@@ -1,4 +1,4 @@
-"""`koala train-discovery`: learn which things of a text are worth tracking."""
+"""`koala train-discovery`: train the model that finds the entities worth tracking in a text."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,18 +16,21 @@ EXAMPLE = (
 
 
 def train_discovery_cli(
-    output: Annotated[Path, typer.Option("-o", "--output", help="File of the weights.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Weights file to write (JSON).")],
     data: Data = None,
     recipes: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Default: the folder recipes/ in $KOALA_DATA."),
+        typer.Option(metavar="DIR", help="Folder of Recipes; default: $KOALA_DATA/recipes."),
     ] = None,
-    written: Annotated[Path, typer.Option(metavar="DIR", help="koala's own corpus.")] = Path(
-        "corpus"
-    ),
+    written: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of koala's own corpus.")
+    ] = Path("corpus"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Learn to find entities from those of the train splits; the same data give the same file."""
+    """Train entity discovery on the annotated entities of the train splits, and score it on dev.
+
+    Training is deterministic: the same data give the same file.
+    """
     from rich.table import Table
 
     from koala.corpora import read_corpus
@@ -42,7 +45,7 @@ def train_discovery_cli(
         [example.procedure for corpus in corpora for example in corpus.take("train")],
         {c.name: [example.procedure for example in c.take("dev")] for c in corpora},
         [example.procedure for example in extra.take("train")],
-        # One thread adds up in one order.
+        # One thread: the order of floating-point sums is fixed, and with it the file.
         encoder=open_encoder(threads=1),
         settings=Learning(),
     )
@@ -55,7 +58,7 @@ def train_discovery_cli(
             {name: {**each.to_dict(), "signature": each.signature} for name, each in rows.items()}
         )
         return
-    table = Table(title="Entities found, by their head nouns")
+    table = Table(title="Entity discovery, matched by head nouns")
     table.add_column("")
     for column in ("precision", "recall", "F1"):
         table.add_column(column, justify="right")

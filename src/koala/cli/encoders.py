@@ -1,4 +1,4 @@
-"""`koala encoders`: public encoder weights."""
+"""`koala encoders`: list and download public encoder weights."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from koala.cli.output import show, write, write_json
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Public encoder weights, for training.",
+    help="List and download public encoder weights.",
     rich_markup_mode="rich",
     epilog="Example: koala encoders fetch minilm",
 )
@@ -18,7 +18,7 @@ app = typer.Typer(
 def list_cli(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the encoders that can be fetched."""
+    """List the encoders that can be fetched, and whether they are in the cache."""
     from rich.table import Table
 
     from koala.encoders.weights import SOURCES, is_fetched
@@ -32,7 +32,7 @@ def list_cli(
         )
         return
     table = Table()
-    for name in ("name", "fetched", "what"):
+    for name in ("name", "fetched", "description"):
         table.add_column(name)
     for source in SOURCES.values():
         table.add_row(source.name, "yes" if is_fetched(source.name) else "no", source.description)
@@ -40,8 +40,12 @@ def list_cli(
 
 
 @app.command("fetch", epilog="Example: koala encoders fetch mpnet")
-def fetch_cli(name: Annotated[str, typer.Argument(help="minilm or mpnet.")]) -> None:
-    """Fetch public weights into the cache and verify their checksum."""
+def fetch_cli(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="minilm or mpnet; see koala encoders list.")
+    ],
+) -> None:
+    """Download public weights into the cache, verify their checksum and print their folder."""
     from koala.encoders.weights import fetch_weights
 
     folder = fetch_weights(name, tell=lambda line: typer.echo(line, err=True))

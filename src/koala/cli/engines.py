@@ -1,4 +1,4 @@
-"""Where large work is done: options that commands share."""
+"""Options --engine and --address of commands that run locally or on Ray."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -9,25 +9,29 @@ from koala.errors import KoalaError
 
 
 class Engine(StrEnum):
-    """What the work runs on."""
+    """Where the work runs."""
 
     LOCAL = "local"
     RAY = "ray"
 
 
 EngineOption = Annotated[
-    Engine, typer.Option(help="Processes of this machine, or Ray (pip install 'koala\\[ray]').")
+    Engine,
+    typer.Option(
+        help="local: processes on this machine. ray: a Ray cluster (pip install 'koala\\[ray]')."
+    ),
 ]
 AddressOption = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT",
-        help="A Ray cluster that runs already, or auto; default: Ray on this machine.",
+        help="With --engine ray: address of a running cluster, or auto for the one this machine "
+        "belongs to. Default: start Ray on this machine.",
     ),
 ]
 
 
 def check_address(engine: Engine, address: str | None) -> None:
-    """Refuse an address that nobody would look at."""
+    """Refuse an address that the local engine would ignore."""
     if address is not None and engine is not Engine.RAY:
-        raise KoalaError(f"--address {address} is for Ray. Add --engine ray, or leave it away.")
+        raise KoalaError(f"--address {address} needs --engine ray. Add that, or omit --address.")

@@ -1,4 +1,4 @@
-"""`koala evaluate`: official scores of a prediction file."""
+"""`koala evaluate`: official scores of predictions."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -30,60 +30,82 @@ class Level(StrEnum):
 def evaluate_cli(
     predictions: Annotated[
         Path,
-        typer.Argument(help="Leaderboard TSV, Recipes JSON lines or koala's own; - is stdin."),
+        typer.Argument(
+            metavar="PREDICTIONS",
+            help="Leaderboard TSV, Recipes JSON lines or koala's JSON lines; - is stdin.",
+        ),
     ],
     gold: Annotated[
-        Path, typer.Option(help="The answers, in any of these formats, or a folder of corpus/.")
+        Path,
+        typer.Option(
+            metavar="ANSWERS",
+            help="Gold grids, in any of these formats, or a folder of koala's own corpus.",
+        ),
     ],
     level: Annotated[
         Level | None,
         typer.Option(
-            help="changes: precision, recall and F1 of changes, also with their locations, by "
-            "field. Default: document, or both where --labels is given."
+            help="document, sentence: the two official evaluations of ProPara. changes: precision, "
+            "recall and F1 of changes, with and without their locations, by field of koala's own "
+            "corpus. Default: document, or both if --labels is given."
         ),
     ] = None,
     found: Annotated[
         bool,
         typer.Option(
-            "--found", help="With --level changes: entities were found; match them by head nouns."
+            "--found",
+            help="With --level changes: the predicted entities were found in the text, not given; "
+            "match them to gold by head nouns.",
         ),
     ] = False,
     labels: Annotated[
-        Path | None, typer.Option(help="Folder of the published sentence-level labels.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the published sentence-level labels."),
     ] = None,
-    per_process: Annotated[bool, typer.Option(help="Show every process, too.")] = False,
+    per_process: Annotated[
+        bool, typer.Option(help="Also print the scores of every procedure.")
+    ] = False,
     compare: Annotated[
-        Path | None, typer.Option(help="Another system's predictions: paired bootstrap.")
+        Path | None,
+        typer.Option(
+            metavar="OTHER",
+            help="Predictions of another system: test the F1 difference by paired bootstrap.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Score predictions exactly as the ProPara leaderboard does; Recipes by location changes."""
+    """Score predictions: ProPara exactly as its leaderboard does, Recipes by location changes."""
     from koala.corpora.formats import Format, detect_format, read_any_grids
 
     if str(gold) == "-" or str(compare) == "-":
-        raise KoalaError("Only the predictions can come from stdin.")
+        raise KoalaError("Only the predictions can be read from stdin; give files for the others.")
     if found and level != Level.CHANGES:
-        raise KoalaError("--found is for --level changes.")
+        raise KoalaError("--found needs --level changes. Add that, or omit --found.")
     format = detect_format(gold)
     predicted_grids = read_any_grids(predictions, is_scored=True)
     gold_grids = read_any_grids(gold, is_scored=True)
     if level == Level.CHANGES:
         if labels or compare or per_process:
-            raise KoalaError("--labels, --compare and --per-process are for the official levels.")
+            raise KoalaError(
+                "--level changes does not take --labels, --compare or --per-process. Omit them, or "
+                "choose another level."
+            )
         _report_changes(predicted_grids, gold_grids, as_json, has_found_entities=found)
         return
     if format == Format.RECIPES:
         if level or labels or compare or per_process:
-            raise KoalaError("Recipes has one score; --level, --labels, --compare, --per-process "
-                             "are ProPara's.")  # fmt: skip
+            raise KoalaError(
+                "The gold grids are of Recipes, which has one score. Omit --level, --labels, "
+                "--compare and --per-process, which are for ProPara."
+            )
         _report_recipes(predicted_grids, gold_grids, as_json)
         return
     wanted = level or (Level.BOTH if labels else Level.DOCUMENT)
     if labels and wanted == Level.DOCUMENT:
-        raise KoalaError("--labels is for the sentence level; add --level sentence or both.")
+        raise KoalaError("--labels needs the sentence level; use --level sentence or both.")
     if (compare or per_process) and wanted == Level.SENTENCE:
         raise KoalaError(
-            "--compare and --per-process are for the document level; use --level both."
+            "--compare and --per-process need the document level; use --level document or both."
         )
     report = score_propara(
         predicted_grids,
@@ -99,7 +121,7 @@ def evaluate_cli(
 
 
 class Report:
-    """The scores of one call, at one or both levels."""
+    """ProPara scores at one or both levels, with an optional comparison."""
 
     def __init__(self) -> None:
         self.document: DocumentScores | None = None
@@ -108,12 +130,12 @@ class Report:
 
     @property
     def signature(self) -> str:
-        """How the numbers were made."""
+        """The signatures of all scores: version, corpus size and settings of each."""
         parts = (self.document, self.comparison, self.sentence)
         return " ".join(part.signature for part in parts if part is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values in the shape of the official scores."""
+        """Give plain values in the layout of the `official-scores.json` files."""
         value: dict[str, Any] = {}
         if self.document:
             value["document"] = self.document.to_dict()
@@ -124,7 +146,7 @@ class Report:
         return {**value, "signature": self.signature}
 
     def render(self, *, per_process: bool) -> list["RenderableType"]:
-        """Build the tables a person reads."""
+        """Build the tables for the terminal."""
         from koala.cli import scores
 
         parts: list[RenderableType] = []
@@ -147,7 +169,7 @@ def score_propara(
     labels: Path | None = None,
     compare: dict[str, "Grid"] | None = None,
 ) -> Report:
-    """Score predictions at the levels asked for."""
+    """Score predictions at the requested levels; compare them with others if given."""
     from koala.evaluation import compare_documents, score_document, score_sentence
     from koala.evaluation.labels import read_labels
 
@@ -161,8 +183,8 @@ def score_propara(
             raise KoalaError(f"--compare: {error}") from None
         report.comparison = compare_documents(report.document, other)
     if level != Level.DOCUMENT:
-        found = read_labels(labels, gold) if labels else None
-        report.sentence = score_sentence(predicted, gold, found)
+        published = read_labels(labels, gold) if labels else None
+        report.sentence = score_sentence(predicted, gold, published)
     return report
 
 

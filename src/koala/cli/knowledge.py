@@ -1,4 +1,4 @@
-"""`koala knowledge`: build a store of commonsense, look into it, retrieve from it."""
+"""`koala knowledge`: build a store of commonsense triples, inspect it, retrieve from it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Commonsense from ConceptNet.",
+    help="Commonsense triples from ConceptNet.",
     rich_markup_mode="rich",
     epilog="Example: koala knowledge retrieve fossils.txt --entity bones",
 )
@@ -31,18 +31,31 @@ app.command("stats", epilog=knowledge_store.STATS_EXAMPLE)(knowledge_store.stats
     "retrieve", epilog="Example: koala knowledge retrieve fossils.txt --entity bones -k 10"
 )
 def retrieve_cli(
-    file: Annotated[Path, typer.Argument(help="A text, one step a line or prose; - is stdin.")],
-    entity: Annotated[
-        list[str], typer.Option(help="What to retrieve for; aliases with ;. May be repeated.")
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Text with one step per line, or prose on a single line; - is stdin.",
+        ),
     ],
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many triples.")] = 10,
+    entity: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME", help="Entity to retrieve for, aliases separated by `;` (repeatable)."
+        ),
+    ],
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="Triples per entity.")] = 10,
     store: Annotated[
-        Path | None, typer.Option(help="A store made with `build`; default: the bundled one.")
+        Path | None,
+        typer.Option(
+            help="Store built with `koala knowledge build`; default: $KOALA_STORE, else the "
+            "bundled store."
+        ),
     ] = None,
-    question: Annotated[str, typer.Option(help="The question that the text answers.")] = "",
+    question: Annotated[str, typer.Option(help="Question that the text answers.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Print the most relevant triples for an entity in a text, best first."""
+    """Print the most relevant triples for the entities of a text, best first."""
     from collections import Counter
     from dataclasses import replace
 
@@ -55,8 +68,10 @@ def retrieve_cli(
 
     procedure = Procedure.from_text(read_text(file), entity)
     names = [each.name for each in procedure.entities]
-    if twice := [name for name, n in Counter(names).items() if n > 1]:
-        raise KoalaError(f"--entity {twice[0]!r} came more than once. Name each entity once.")
+    if repeated := [name for name, n in Counter(names).items() if n > 1]:
+        raise KoalaError(
+            f"--entity {repeated[0]!r} was given more than once. Name each entity once."
+        )
     (annotated,) = annotate([replace(procedure, question=question)])
     warn_unnamed([each.name for each in annotated.entities if not each.mentions])
     retriever = Retriever(Store.open(store), open_encoder(), n_triples=k)
@@ -71,11 +86,11 @@ def retrieve_cli(
 
 
 def build_triples_table(name: str, found: "Sequence[Retrieved]") -> "Table":
-    """Build a table of triples as a person reads them."""
+    """Build a table of the triples retrieved for an entity."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(f"What is known of {name}"), caption="~ the weight is an estimate")
+    table = Table(title=Text(f"Triples for {name}"), caption="~ the weight is an estimate")
     table.add_column("")
     table.add_column("triple")
     table.add_column("relation")

@@ -1,4 +1,4 @@
-"""`koala knowledge build` and `koala knowledge stats`: make a store, look at one."""
+"""`koala knowledge build` and `koala knowledge stats`: build a store, describe a store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,11 @@ STATS_EXAMPLE = "Example: koala knowledge stats --store conceptnet.store"
 
 StorePath = Annotated[
     Path | None,
-    typer.Option("--store", help="A store that was built; else KOALA_STORE, else koala's own."),
+    typer.Option(
+        "--store",
+        help="Store built with `koala knowledge build`; default: $KOALA_STORE, else the bundled "
+        "store.",
+    ),
 ]
 
 
@@ -31,17 +35,20 @@ def build_cli(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SOURCE…",
-            help="ConceptNet's dump (.csv, .csv.gz), TSV or JSON lines; several are merged.",
+            metavar="SOURCE",
+            help="ConceptNet's official dump (.csv, .csv.gz), TSV or JSON lines; several are "
+            "merged.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The store to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Store file to write.")],
     exclude_source: Annotated[
         list[str] | None,
-        typer.Option(help="Leave out rows of a TSV that have no other source; repeatable."),
+        typer.Option(
+            metavar="NAME", help="Leave out TSV rows that come only from this source (repeatable)."
+        ),
     ] = None,
 ) -> None:
-    """Build a knowledge store from ConceptNet: English, pruned, re-weighted, each triple once."""
+    """Build a knowledge store from ConceptNet: English, pruned, reweighted, without duplicates."""
     from koala.knowledge.conceptnet import build_store
 
     refuse_stdout(output, "A store")
@@ -55,7 +62,7 @@ def build_cli(
 
 @contextmanager
 def show_progress() -> "Iterator[Progress]":
-    """Show a bar for each stage of a build on stderr."""
+    """Show one progress bar per stage of a build, on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -80,7 +87,7 @@ def stats_cli(
     store: StorePath = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Print what a knowledge store holds: triples, concepts, relations, sources."""
+    """Print the contents of a knowledge store: triples, concepts, relations, sources."""
     from koala.knowledge.store import Store
 
     with Store.open(store) as opened:
@@ -99,7 +106,7 @@ def summarize_store(store: "Store") -> dict[str, object]:
 
 
 def build_store_table(store: "Store") -> "Table":
-    """Build the table of relations, the most frequent first."""
+    """Build the table of relations, most frequent first."""
     from rich.table import Table
 
     from koala.knowledge.triple import PHRASES
@@ -107,7 +114,7 @@ def build_store_table(store: "Store") -> "Table":
     statistics = store.statistics()
     table = Table(title=f"{store.path.name} ({store.signature})")
     table.add_column("relation")
-    table.add_column("said as")
+    table.add_column("phrase")
     table.add_column("triples", justify="right")
     for relation, n_triples in statistics.relations.items():
         table.add_row(relation, f"… {PHRASES[relation][0]} …", f"{n_triples:,}")
@@ -117,7 +124,7 @@ def build_store_table(store: "Store") -> "Table":
 
 
 def describe_store(store: "Store") -> str:
-    """Say in a few sentences what else there is to know of a store."""
+    """Describe concepts, estimated weights and sources of a store in a few sentences."""
     statistics = store.statistics()
     sources = "; ".join(
         f"{source.name} ({source.kept:,} of {source.lines:,} lines)"

@@ -1,4 +1,4 @@
-"""`koala models` and `koala export`: networks that run without torch."""
+"""`koala models` and `koala export`: models that run without torch."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ MODELS_EXAMPLE = "Example: koala models --json"
 def models_cli(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the bundled networks: name, size (with a shared encoder), scores, signature."""
+    """List the bundled models: name, size (including a shared encoder), dev scores, signature."""
     from rich.table import Table
 
     from koala.network.card import MBR, measure_size, read_card
@@ -56,44 +56,59 @@ def export_cli(
     checkpoints: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN...",
-            help="Folder of a run, or a checkpoint; several over one frozen encoder are averaged.",
+            metavar="RUN",
+            help="Folder of a run, or a checkpoint. Several that share a frozen encoder become one "
+            "model with averaged heads.",
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the network.")],
-    name: Annotated[str | None, typer.Option(help="Its name; default: the folder's.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the model to write.")],
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the model; default: the name of the folder."),
+    ] = None,
     without_public: Annotated[
         bool,
         typer.Option(
-            "--without-public", help="Leave out what is in the public encoder; it is read there."
+            "--without-public",
+            help="Leave out weights that equal the public encoder's; the model then needs `koala "
+            "encoders fetch`.",
         ),
     ] = False,
     encoder: Annotated[
         Path | None,
         typer.Option(
-            help="Leave it out, too, but read it from this file, for several networks that lie "
-            "beside it; made where it is missing."
+            metavar="FILE",
+            help="Leave out the same weights, but read them from this file, which several models "
+            "can share; it is written if it is missing.",
         ),
     ] = None,
     calibration: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Location reranker and consistency weights, as `koala calibrate` writes them.",
+            help="Location reranker and consistency weights, from `koala calibrate`.",
         ),
     ] = None,
     data: Data = None,
     written: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="koala's own corpus, whose dev split sets temperatures, too."
+            metavar="DIR",
+            help="Folder of koala's own corpus; temperatures for its annotation convention are "
+            "fitted on its dev split.",
         ),
     ] = None,
 ) -> None:
-    """Write a trained tracker as a network that runs without torch; dev sets its temperatures."""
+    """Export a trained tracker to a folder that runs without torch.
+
+    Temperatures are fitted, and the exported model is scored, on dev.
+    """
     refuse_stdout(output, "A folder")
     if encoder is not None and without_public:
-        raise KoalaError("--without-public and --encoder: the encoder is read from one place.")
+        raise KoalaError(
+            "--without-public and --encoder exclude each other: the weights are read either from "
+            "the public encoder or from a file. Give one of them."
+        )
     with needs_training():
         from koala.corpora import read_corpus
         from koala.inference.calibration import read_calibration

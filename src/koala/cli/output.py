@@ -1,4 +1,4 @@
-"""Data on stdout or in a file, talk on stderr."""
+"""Output: data to stdout or a file, messages to stderr."""
 
 import json
 import os
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 
 _RANKS = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK")
-"""Where launchers say which of several processes this is: torch's, and two of MPI."""
+"""Environment variables in which launchers (torch, MPICH, Open MPI) give a process its rank."""
 
 
 def is_main() -> bool:
-    """Tell whether this is the process that talks, where `accelerate launch` has started several.
+    """Tell whether this is the main process; only it prints if a launcher has started several.
 
-    Said by the launcher, so that nothing that needs torch is asked.
+    Read from the environment, because asking torch would import it.
     """
     return all(os.environ.get(name, "0") == "0" for name in _RANKS)
 
 
 def refuse_stdout(path: Path | None, what: str) -> None:
-    """Refuse `-` as the name of what cannot go through a pipe."""
+    """Refuse `-` as the path of an output that cannot be streamed, such as a folder."""
     if str(path) == "-":
-        raise KoalaError(f"{what} cannot go to stdout. Give -o a name.")
+        raise KoalaError(f"{what} cannot go to stdout. Give -o a path.")
 
 
 def warn_unnamed(names: Sequence[str]) -> None:
-    """Warn of entities that the text never names."""
+    """Warn about entities that the text never names."""
     if names:
         typer.echo(f"Warning: the text never names {', '.join(names)}.", err=True)
 
 
 @contextmanager
 def _printing() -> Iterator[None]:
-    """Say in a sentence that stdout is closed or full; a pipe that nobody reads ends quietly."""
+    """Report a closed or full stdout in one sentence; leave a broken pipe to the caller."""
     if sys.stdout is None:
         _fail("stdout is closed.")
     try:
@@ -53,7 +53,7 @@ def _printing() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        # What is left in it would be tried again at the end.
+        # Otherwise Python would try again to flush the buffered rest at exit.
         sys.stdout = StringIO()
         _fail(f"stdout cannot be written to ({error.strerror}).")
 
@@ -64,7 +64,7 @@ def _fail(problem: str) -> NoReturn:
 
 
 def write(text: str, path: Path | None) -> None:
-    """Write data where the user asked for it."""
+    """Write text to a file, or to stdout if the path is None or `-`."""
     if path is None or str(path) == "-":
         with _printing():
             typer.echo(text, nl=not text.endswith("\n"))
@@ -76,23 +76,23 @@ def write(text: str, path: Path | None) -> None:
 
 
 def write_json(value: object) -> None:
-    """Write a value to stdout as JSON."""
+    """Print a value as JSON."""
     write(json.dumps(value, ensure_ascii=False, indent=2), None)
 
 
 def show(*parts: "RenderableType") -> None:
-    """Show tables and the like on stdout."""
+    """Print tables and sentences to stdout."""
     from rich.console import Console
 
     console = Console()
     with _printing():
         for part in parts:
-            # A signature is one word: it is never broken, whatever the width.
+            # soft_wrap: a signature is never broken, however narrow the terminal is.
             console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
 
 
 def show_grids(shown: Sequence["Shown"]) -> None:
-    """Show grids on stdout, in colour and as wide as the terminal is."""
+    """Print grids to stdout, as wide as the terminal and in colour if it has colours."""
     from rich.console import Console
 
     from koala.display import render

@@ -1,4 +1,4 @@
-"""`koala predict`: fills a leaderboard template, or tracks procedures of a file."""
+"""`koala predict`: fill a leaderboard template, or track the procedures of a file."""
 
 import json
 from dataclasses import replace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CorpusName(StrEnum):
-    """Whose files are read and written."""
+    """Format of the files that are read and written."""
 
     PROPARA = "propara"
     RECIPES = "recipes"
@@ -36,37 +36,51 @@ EXAMPLE = (
 
 def predict_cli(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Predictions: six columns, or JSON lines.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Predictions: leaderboard TSV with --template, JSON lines with --input.",
+        ),
     ],
     sentences: Annotated[
-        Path | None, typer.Option(help="Paragraph, step and sentence, a TSV.")
+        Path | None, typer.Option(help="Leaderboard TSV of paragraph, step and sentence.")
     ] = None,
-    template: Annotated[Path | None, typer.Option(help="The rows to fill, six columns.")] = None,
+    template: Annotated[
+        Path | None, typer.Option(help="Leaderboard TSV of the six-column rows to fill.")
+    ] = None,
     input: Annotated[
         Path | None,
-        typer.Option(help="In place of both: procedures as JSON lines; entities may be missing."),
+        typer.Option(
+            help="Instead of --sentences and --template: procedures as JSON lines. Where entities "
+            "are missing, they are found."
+        ),
     ] = None,
     corpus: Annotated[
         CorpusName,
         typer.Option(
-            help="What --input holds: koala's own JSON lines, recipes, or a file or folder of "
-            "koala's corpus (written)."
+            help="Format of --input: koala's JSON lines (propara), the JSON lines of Recipes "
+            "(recipes), or a file or folder of koala's own corpus (written)."
         ),
     ] = CorpusName.PROPARA,
     find: Annotated[
-        bool, typer.Option("--find", help="With --input: find entities, whichever are named.")
+        bool,
+        typer.Option("--find", help="With --input: ignore the given entities and find them."),
     ] = False,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A bundled model's name, a folder, or a checkpoint; several are averaged. "
-            "Default: small; of recipes: recipes."
+            metavar="MODEL",
+            help="Name of a bundled model, folder of an exported model or of a run, or a "
+            "checkpoint (repeatable: an ensemble). Default: small; with --corpus recipes: recipes.",
         ),
     ] = None,
     questions: Annotated[
         Path | None,
         typer.Option(
-            "--prompts", help="Paragraphs.csv: prompts help to find triples; some models read them."
+            "--prompts",
+            help="ProPara's Paragraphs.csv. The question of each paragraph improves retrieval, and "
+            "some models read it.",
         ),
     ] = None,
     decoding: DecodingOption = None,
@@ -77,27 +91,39 @@ def predict_cli(
             "--draws",
             min=1,
             metavar="N",
-            help="With --input: in place of the best grid, N grids sampled from the posterior, for "
-            "another network to learn from.",
+            help="With --input: instead of the best grid, write N grids sampled from the "
+            "posterior, to train another network on.",
         ),
     ] = None,
     probabilities: Annotated[
-        Path | None, typer.Option(help="Also write the probability of every tag and place, JSONL.")
+        Path | None,
+        typer.Option(
+            help="Also write the probabilities of every tag and location to this file, as JSON "
+            "lines."
+        ),
     ] = None,
 ) -> None:
-    """Predict what happens to every entity of a leaderboard template, or of JSON lines."""
+    """Predict the grids of a leaderboard template, or of a file of procedures.
+
+    Without --decoding, templates and recipes are decoded by mbr, which has
+    the best expected score, and other input by viterbi.
+    """
     if input is None and (sentences is None or template is None):
         raise KoalaError("Give --sentences and --template, or --input.")
     if input is not None and (sentences or template or questions):
-        raise KoalaError("--input has its own texts; leave out --sentences, --template, --prompts.")
+        raise KoalaError(
+            "--input replaces --sentences, --template and --prompts. Omit these, or --input."
+        )
     is_recipes = corpus == CorpusName.RECIPES
     if is_recipes and input is None:
-        raise KoalaError("Recipes come with --input: JSON lines in the corpus's own format.")
+        raise KoalaError(
+            "--corpus recipes needs --input: a file of JSON lines in the format of Recipes."
+        )
     if find and (input is None or is_recipes):
-        raise KoalaError("--find goes with --input of koala's own formats.")
+        raise KoalaError("--find needs --input and --corpus propara or written.")
     if samples is not None and (input is None or is_recipes or decoding or probabilities):
         raise KoalaError(
-            "--samples goes with --input of koala's own JSON lines; leave out --decoding and "
+            "--samples needs --input and --corpus propara or written, without --decoding and "
             "--probabilities."
         )
     if str(output) == str(probabilities) == "-":
@@ -109,8 +135,8 @@ def predict_cli(
         procedures = read_procedures(sentences, template, questions)
     tracker = load(model or [RECIPES if is_recipes else DEFAULT])
     if samples is not None:
-        n_bare = sum(not procedure.entities for procedure in procedures)
-        tell(f"{n_bare:,} procedures have no entities, and so nothing to sample.")
+        n_without = sum(not procedure.entities for procedure in procedures)
+        tell(f"{n_without:,} procedures have no entities and are skipped.")
         with show_progress("Sampling") as progress:
             grids = tracker.sample_all(procedures, samples, progress=progress)
         write("".join(grid.to_json() + "\n" for grid in grids), output)
@@ -133,23 +159,23 @@ def predict_cli(
     elif is_recipes:
         from koala.corpora.recipes import write_grids
 
-        # The format has no line for a recipe without ingredients.
+        # The format of Recipes cannot represent a recipe without ingredients.
         write(write_grids(grid for grid in grids if grid.rows), output)
     else:
         write("".join(grid.to_json() + "\n" for grid in grids), output)
 
 
 def read_recipes(path: Path) -> "list[Procedure]":
-    """Read recipes in the corpus's own format; answers, where there are any, are not looked at."""
+    """Read recipes in the format of the corpus, ignoring their gold grids."""
     from koala.corpora.recipes import read_examples
 
     return [example.procedure for example in read_examples(path)]
 
 
 def read_input(path: Path, corpus: CorpusName, *, find: bool = False) -> "list[Procedure]":
-    """Read procedures, and find entities where none are named, or in all of them.
+    """Read procedures; find entities for those without any, or for all if `find` is set.
 
-    The titles of koala's own corpus are left out: who brings a text seldom asks its question.
+    Questions of koala's own corpus are removed, because users seldom give a question.
     """
     from koala.corpora import jsonl, written
     from koala.discovery.add import find_missing
@@ -161,13 +187,13 @@ def read_input(path: Path, corpus: CorpusName, *, find: bool = False) -> "list[P
         procedures = [replace(procedure, question="") for procedure in procedures]
     if find:
         procedures = [replace(procedure, entities=()) for procedure in procedures]
-    n_bare = sum(not procedure.entities for procedure in procedures)
-    tell(f"{n_bare:,} of {len(procedures):,} procedures came without entities.")
+    n_without = sum(not procedure.entities for procedure in procedures)
+    tell(f"Finding entities for {n_without:,} of {len(procedures):,} procedures.")
     return find_missing(procedures)
 
 
 def read_procedures(sentences: Path, template: Path, questions: Path | None) -> "list[Procedure]":
-    """Read the procedures of a template with its entities."""
+    """Read the procedures of a leaderboard template: steps, entities and, if given, questions."""
     from koala.corpora.leaderboard import read_grids, read_sentences
     from koala.corpora.propara import read_questions
     from koala.document import Entity, Procedure, Step
@@ -177,7 +203,7 @@ def read_procedures(sentences: Path, template: Path, questions: Path | None) -> 
     procedures = []
     for grid in read_grids(template, texts).values():
         if known is not None and grid.id not in known:
-            raise FileError(str(questions), f"no prompt for paragraph {grid.id}.")
+            raise FileError(str(questions), f"has no prompt for paragraph {grid.id}.")
         steps = tuple(Step(text) for text in grid.steps)
         entities = tuple(Entity(name) for name in grid.names)
         question = known[grid.id] if known else ""

@@ -1,4 +1,4 @@
-"""`koala pretrain`: the two language-model stages of multi-stage training."""
+"""`koala pretrain`: the two language-model stages before the tracker is trained."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Fine-tune an encoder as a language model, before the tracker is trained.",
+    help="Fine-tune an encoder as a masked language model, before the tracker is trained.",
     rich_markup_mode="rich",
     epilog="Example: koala pretrain text configs/pretraining/text-minilm.toml --corpus wiki.jsonl "
     "-o runs/text",
@@ -28,21 +28,24 @@ app = typer.Typer(
 
 Probes = dict[str, "Sequence[Example]"]
 
-_Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Settings, a TOML file.")]
+_Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Settings file (TOML).")]
 _Dev = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="A corpus; perplexity is measured on the text of its dev."),
+    typer.Option(
+        metavar="DIR", help="Folder of a corpus: also measure perplexity on the texts of its dev."
+    ),
 ]
 _Output = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", help="Folder for log and weights; default: what the settings name."
+        "-o", "--output", help="Folder for log and weights; default: `output` in the settings."
     ),
 ]
-_Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")]
-_Seed = Annotated[int | None, typer.Option(min=0, help="In place of the settings' seed.")]
+_Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")]
+_Seed = Annotated[int | None, typer.Option(min=0, help="Override the seed of the settings.")]
 _Minutes = Annotated[
-    float | None, typer.Option(min=0.0, help="Stop and save after so long; --resume goes on.")
+    float | None,
+    typer.Option(min=0.0, help="Save and stop after this time; --resume continues the run."),
 ]
 
 
@@ -56,8 +59,9 @@ def text_cli(
     corpus: Annotated[
         Path | None,
         typer.Option(
-            help="Paragraphs, as `koala wikipedia retrieve` writes them; default: what the "
-            "settings name."
+            metavar="FILE",
+            help="Paragraphs from `koala wikipedia retrieve`; default: `paragraphs` in the "
+            "settings.",
         ),
     ] = None,
     output: _Output = None,
@@ -66,7 +70,7 @@ def text_cli(
     seed: _Seed = None,
     max_minutes: _Minutes = None,
 ) -> None:
-    """Guess masked nouns and verbs of retrieved paragraphs (section 5.1 of the paper)."""
+    """Train on masked nouns and verbs of retrieved paragraphs (section 5.1 of the paper)."""
     from koala.pretraining.examples import read_paragraphs
     from koala.pretraining.tagged import find_text_examples
 
@@ -75,12 +79,12 @@ def text_cli(
     corpus = _choose(corpus, settings.paragraphs, config, "paragraphs", "--corpus")
     subwords = _load_subwords(settings)
     texts = read_paragraphs(corpus)
-    # The main process leaves them in the folder for the others.
+    # The main process tags the paragraphs and caches them in the folder for the others.
     with main_first(), show_progress("Tagging paragraphs") as progress:
         examples = find_text_examples(
             output, texts, subwords, longest=settings.longest, progress=progress
         )
-    tell(f"{len(texts):,} paragraphs, {sum(len(e.subwords) for e in examples):,} pieces.")
+    tell(f"{len(texts):,} paragraphs, {sum(len(e.subwords) for e in examples):,} subwords.")
     _run(settings, subwords, examples, _build_dev_probe(dev, subwords, settings), output, resume)
 
 
@@ -94,25 +98,30 @@ def triples_cli(
     output: _Output = None,
     triples: Annotated[
         Path | None,
-        typer.Option(help="A TSV of head, relation, tail; or a store, of which all is taken."),
+        typer.Option(
+            metavar="FILE",
+            help="Triples to train on: a TSV of head, relation and tail, or a whole store "
+            "(.store).",
+        ),
     ] = None,
     procedures: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="A corpus: what is retrieved for its entities is taken; default: "
-            "$KOALA_DATA/propara.",
+            help="Instead of --triples: folder of a corpus; train on the triples retrieved for its "
+            "entities. Default: $KOALA_DATA/propara.",
         ),
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(help="Where --procedures retrieves from; default: koala's own.")
+        Path | None,
+        typer.Option(help="Store that --procedures retrieves from; default: the bundled one."),
     ] = None,
     dev: _Dev = None,
     resume: _Resume = False,
     seed: _Seed = None,
     max_minutes: _Minutes = None,
 ) -> None:
-    """Guess masked heads, relations and tails of triples (section 5.2 of the paper)."""
+    """Train on masked heads, relations and tails of triples (section 5.2 of the paper)."""
     from koala.pretraining.examples import build_triple_examples, hold_out
 
     settings = _read_settings(config, "triples", seed, max_minutes)
@@ -138,19 +147,22 @@ def _read_settings(
 
     settings = read_pretraining_settings(config)
     if settings.stage != stage:
-        problem = f"for the stage {settings.stage!r}. Run: koala pretrain {settings.stage}"
-        raise FileError(config, problem)
+        raise FileError(
+            config,
+            f"these settings are for stage {settings.stage!r}, not {stage!r}. Run: koala pretrain "
+            f"{settings.stage}",
+        )
     if seed is not None:
         settings = replace(settings, seed=seed)
     return settings if max_minutes is None else replace(settings, max_minutes=max_minutes)
 
 
 def _choose(given: Path | None, named: str, config: Path, setting: str, option: str) -> Path:
-    """Give what stands on the command line, or else in the settings."""
+    """Give the path from the command line, or else the one in the settings."""
     from koala.errors import FileError
 
     if given is None and not named:
-        raise FileError(config, f"names no {setting}. Give {option}.")
+        raise FileError(config, f"has no setting {setting!r}. Add it, or give {option}.")
     return given or Path(named)
 
 
@@ -183,7 +195,10 @@ def _find_triples(
     from koala.pretraining.examples import read_triples
 
     if triples is not None and procedures is not None:
-        raise KoalaError("Give either --triples, a file of them, or --procedures, a corpus.")
+        raise KoalaError(
+            "Give --triples (a file of triples) or --procedures (a corpus to retrieve them for), "
+            "not both."
+        )
     if procedures is not None:
         return _retrieve_triples(procedures, store)
     if triples is not None and triples.suffix == ".store":
@@ -193,7 +208,10 @@ def _find_triples(
 
 
 def _retrieve_triples(folder: Path, store: Path | None) -> "list[Triple]":
-    """Retrieve for every entity of a corpus; of all splits, as it reads texts and names only."""
+    """Retrieve triples for every entity of a corpus, each triple once.
+
+    All splits are used: retrieval reads texts and entity names, not gold grids.
+    """
     from koala.corpora import read_corpus
     from koala.document import annotate
     from koala.knowledge.retrieval import retrieve_triples
@@ -232,6 +250,6 @@ def _run(
                 tell=tell,
             )
     if not outcome.is_finished:
-        tell("Out of time; all is saved. The same command with --resume goes on.")
+        tell("Time is up; the run is saved. Run the same command with --resume to continue.")
     if is_main():
         typer.echo(outcome.folder)

@@ -1,4 +1,4 @@
-"""Progress of long work, on stderr."""
+"""Progress bars on stderr."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,18 +9,17 @@ from koala.cli.output import is_main
 
 
 class Tell(Protocol):
-    """Is told how much of how much is done, and perhaps how many things that were."""
+    """Function that receives the progress of long work."""
 
     def __call__(self, done: int, total: int, n: int | None = None, /) -> None:
-        """Show it."""
+        """Show that `done` of `total` is finished; `n` items so far, to show a rate per second."""
 
 
 @contextmanager
 def show_progress(label: str) -> Iterator[Tell]:
-    """Give a function that is told how much of how much is done; the bar comes with its first call.
+    """Give a function that updates a progress bar; the bar appears with its first call.
 
-    Told how many things that were, it shows how many a second. Where stderr is no terminal, or
-    another process draws, nothing is drawn.
+    Nothing is drawn if stderr is not a terminal or this is not the main process.
     """
     from rich.console import Console
     from rich.progress import (

@@ -1,4 +1,4 @@
-"""Scores as tables a person reads."""
+"""Tables of scores for the terminal."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +12,7 @@ _NUMBER: Literal["right"] = "right"
 
 
 def build_document_table(scores: "DocumentScores") -> Table:
-    """Build the four questions and their mean, three decimals as on the leaderboard."""
+    """Build the table of the four questions and their mean, with the leaderboard's 3 decimals."""
     table = Table(title=f"Document level, {len(scores.per_process)} procedures")
     table.add_column("question")
     for name in ("precision", "recall", "F1"):
@@ -25,7 +25,7 @@ def build_document_table(scores: "DocumentScores") -> Table:
 
 
 def build_process_table(scores: "DocumentScores") -> Table:
-    """Build precision / recall of every process and question."""
+    """Build the table of precision / recall by procedure and question."""
     table = Table(title="Precision / recall of every procedure")
     table.add_column("procedure")
     for name in scores.questions:
@@ -36,7 +36,7 @@ def build_process_table(scores: "DocumentScores") -> Table:
 
 
 def build_sentence_table(scores: "SentenceScores") -> Table:
-    """Build the ten questions and the categories, in percent."""
+    """Build the table of the ten questions and their categories, in percent."""
     names = {"published": "published labels", "grid": "leaderboard grid, ? counts"}
     table = Table(title=f"Sentence level ({names[scores.version]})")
     table.add_column("question")
@@ -53,7 +53,7 @@ def build_sentence_table(scores: "SentenceScores") -> Table:
 
 
 def build_changes_table(scores: "ChangeScores") -> Table:
-    """Build changes, changes with their location and cells, by field and over all."""
+    """Build the table of changes, changes with their location, and cells: by field and overall."""
     table = Table(title=f"Changes, {scores.overall.procedures} procedures")
     table.add_column("field")
     columns = ("n", "changes F1", "located P", "R", "F1", "95 %", "cells")
@@ -79,7 +79,7 @@ def _describe_changes(score: "ChangeScore") -> tuple[str, ...]:
 
 
 def build_recipes_table(scores: "RecipesScores") -> Table:
-    """Build the score of location changes."""
+    """Build the table of the location-change score."""
     table = Table(title="Recipes, location changes")
     for name in ("precision", "recall", "F1", "correct", "predicted", "gold"):
         table.add_column(name, justify=_NUMBER)
@@ -89,9 +89,9 @@ def build_recipes_table(scores: "RecipesScores") -> Table:
 
 
 def describe_comparison(comparison: "Comparison") -> str:
-    """Say in a sentence how two systems differ."""
+    """Describe the F1 difference of two systems and its interval in one sentence."""
     low, high = comparison.low, comparison.high
-    verdict = "they differ" if low > 0 or high < 0 else "no difference is shown"
+    verdict = "significant" if low > 0 or high < 0 else "not significant"
     return (
         f"F1 difference {100 * comparison.f1_difference:+.1f} "
         f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f}, "

@@ -1,4 +1,4 @@
-"""`koala serve`: the page and the HTTP API."""
+"""`koala serve`: the web page and the HTTP API."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -17,30 +17,31 @@ EXAMPLE = "Example: koala serve --port 8080"
 
 
 def serve_cli(
-    host: Annotated[str, typer.Option(help="Where to listen; only this machine by default.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; by default only this machine can connect.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 chooses a free one.")] = 8000,
     model: Annotated[
         str | None,
         typer.Option(
-            help="Serve this one alone: a bundled model's name, or a folder. "
-            "Default: small, and recipes for recipes."
+            metavar="MODEL",
+            help="Serve only this model: name of a bundled one, or a folder. Default: recipes for "
+            "recipes, small for other texts.",
         ),
     ] = None,
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
-    steps: Annotated[int, typer.Option(help="Most steps of a procedure.")] = _DEFAULT.steps,
+    steps: Annotated[int, typer.Option(help="Limit: steps per procedure.")] = _DEFAULT.steps,
     entities: Annotated[
-        int, typer.Option(help="Most entities of a procedure.")
+        int, typer.Option(help="Limit: entities per procedure.")
     ] = _DEFAULT.entities,
-    seconds: Annotated[float, typer.Option(help="Most time for a request.")] = _DEFAULT.seconds,
+    seconds: Annotated[float, typer.Option(help="Limit: seconds per request.")] = _DEFAULT.seconds,
     waiting: Annotated[
-        int, typer.Option(help="Most requests in line; more get 429.")
+        int, typer.Option(help="Limit: requests in the queue; further ones are answered with 429.")
     ] = _DEFAULT.waiting,
 ) -> None:
-    """Serve a page to paste texts into, and the same over HTTP with JSON."""
+    """Serve a web page for tracking texts, and an HTTP API with JSON."""
     try:
         from koala.web.app import build_app
         from koala.web.server import is_local, open_socket, serve, url_of
@@ -55,20 +56,20 @@ def serve_cli(
     with open_socket(host, port) as opened:
         if not is_local(opened):
             tell(
-                "Warning: others on the network can reach this server. There are limits but no "
-                "passwords and no encryption: put a proxy before it."
+                "Warning: others on the network can reach this server. It limits requests, but has "
+                "no passwords and no encryption: put a reverse proxy in front of it."
             )
         trackers = open_trackers(model, has_knowledge=knowledge)
-        # The first text loads the tagger and more: better now than while somebody waits.
+        # The first text loads the tagger and other data: do that before the first request.
         text = "Water boils in the pot."
         trackers.choose(AUTO, text).track(text, ["water"], find=True)
         app = build_app(trackers, limits)
-        tell(f"Serving on {url_of(opened)}, API at {url_of(opened)}/docs. Ctrl-C stops.")
+        tell(f"Serving on {url_of(opened)}, API at {url_of(opened)}/docs. Stop with Ctrl-C.")
         serve(app, opened)
 
 
 def open_trackers(model: str | None, *, has_knowledge: bool) -> "Trackers":
-    """Open the tracker to serve; if none is named, the bundled ones when a text needs them."""
+    """Open one named tracker, or the bundled ones, which are loaded when a text needs them."""
     from koala.registry import AUTO, Trackers, load
 
     if model is not None and model != AUTO:

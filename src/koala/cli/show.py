@@ -1,4 +1,4 @@
-"""`koala show`: draw grids, gold or predicted, ours or another system's."""
+"""`koala show`: display or convert grids, gold or predicted, koala's or another system's."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -18,7 +18,7 @@ EXAMPLE = "Example: koala show answers.tsv --sentences sentences.tsv --id 4"
 
 
 class GridFormat(StrEnum):
-    """How a grid can be written."""
+    """Output format of a grid."""
 
     TABLE = "table"
     JSON = "json"
@@ -32,18 +32,26 @@ class GridFormat(StrEnum):
 def show_cli(
     file: Annotated[
         Path | None,
-        typer.Argument(help="Leaderboard TSV, Recipes or koala JSON; none: a bundled example."),
+        typer.Argument(
+            metavar="FILE",
+            help="Grids: leaderboard TSV, Recipes JSON lines or koala's JSON lines; - is stdin. "
+            "Default: a bundled example.",
+        ),
     ] = None,
     sentences: Annotated[
-        Path | None, typer.Option(help="The leaderboard's sentences.tsv, for the texts.")
+        Path | None,
+        typer.Option(help="With a leaderboard TSV: the sentences.tsv that holds the texts."),
     ] = None,
     id: Annotated[
-        list[str] | None, typer.Option(help="Only this procedure; may be given several times.")
+        list[str] | None,
+        typer.Option(metavar="ID", help="Show only the procedure with this id (repeatable)."),
     ] = None,
-    format: Annotated[GridFormat, typer.Option(help="What to write.")] = GridFormat.TABLE,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
+    format: Annotated[GridFormat, typer.Option(help="Output format.")] = GridFormat.TABLE,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; default: stdout.")
+    ] = None,
 ) -> None:
-    """Draw grids in the terminal, as a page or as a graph, or convert them."""
+    """Display grids in the terminal, or convert them to another format."""
     check_outputs([output], [file, sentences])
     grids = select_grids(_read(file, sentences), id or ())
     if format == GridFormat.TABLE and output is None:
@@ -61,17 +69,17 @@ def _read(file: Path | None, sentences: Path | None) -> list["Grid"]:
 
     if file is None:
         if sentences:
-            raise KoalaError("--sentences belongs to a leaderboard file; none was given.")
+            raise KoalaError("--sentences needs a leaderboard file, but no FILE was given.")
         return [read_example()]
     texts = read_sentences(sentences) if sentences else None
     return list(read_any_grids(file, texts).values())
 
 
 def select_grids(grids: Sequence["Grid"], ids: Sequence[str]) -> list["Grid"]:
-    """Pick grids by the ids of their procedures."""
+    """Give the grids with these ids, in the order of `ids`; all grids if there are none."""
     known = {grid.id: grid for grid in grids}
     for id in ids:
         if id not in known:
             some = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
-            raise KoalaError(f"Procedure {id!r} is not in the file. It has: {some}.")
+            raise KoalaError(f"The file has no procedure {id!r}. It has: {some}.")
     return [known[id] for id in ids] or list(grids)

@@ -11,35 +11,52 @@ from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
 
 EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
-_TELLS_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
+_FORMATS_WITH_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
 
 
 def track_cli(
     file: Annotated[
-        Path | None, typer.Argument(help="A text, - is stdin; none: a bundled example.")
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="Text to read; - is stdin. Default: a bundled example."
+        ),
     ] = None,
     entity: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="What to track; repeatable; aliases with `;`. None: found in the text.",
+            help="Entity to track, aliases separated by `;` (repeatable). Default: find the "
+            "entities in the text.",
         ),
     ] = None,
-    find: Annotated[bool, typer.Option("--find", help="Find more beside each --entity.")] = False,
+    find: Annotated[
+        bool, typer.Option("--find", help="Find further entities besides each --entity.")
+    ] = False,
     question: Annotated[
-        str, typer.Option("--question", "--prompt", help="The question that the text answers.")
+        str,
+        typer.Option(
+            "--question",
+            "--prompt",
+            help="Question that the text answers; it improves retrieval, and some models read it.",
+        ),
     ] = "",
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="Say why: confidence, runner-up, sentence, triples."),
+        typer.Option(
+            "--explain",
+            help="Also give the reasons: confidence, runner-up, mention, most attended triples.",
+        ),
     ] = False,
-    format: Annotated[GridFormat, typer.Option(help="What to write.")] = GridFormat.TABLE,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
+    format: Annotated[GridFormat, typer.Option(help="Output format.")] = GridFormat.TABLE,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; default: stdout.")
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="A bundled model's name, or a folder; several are averaged. Default: auto, which "
-            "is recipes if the text is a recipe, else small."
+            metavar="MODEL",
+            help="Name of a bundled model, or folder of an exported model or of a run (repeatable: "
+            "an ensemble). Default: auto, which is recipes for recipes and small for other texts.",
         ),
     ] = None,
     decoding: DecodingOption = None,
@@ -47,18 +64,24 @@ def track_cli(
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
 ) -> None:
-    """Track entities through a text: one step a line, or one a sentence if it is one line."""
+    """Track entities through a text and print their grid.
+
+    Each line is a step; in a text of a single line, each sentence is a step.
+    """
     from koala.errors import KoalaError
     from koala.files import check_outputs
     from koala.registry import AUTO, RECIPES, choose_model, load
     from koala.text.language import is_english
 
-    if explain and format not in _TELLS_REASONS:
-        known = ", ".join(_TELLS_REASONS)
-        raise KoalaError(f"--explain: {format} has no room for reasons. Formats that do: {known}.")
+    if explain and format not in _FORMATS_WITH_REASONS:
+        known = ", ".join(_FORMATS_WITH_REASONS)
+        raise KoalaError(
+            f"--explain does not work with --format {format}, which cannot hold reasons. Formats "
+            f"that can: {known}."
+        )
     models = model or [AUTO]
     if AUTO in models and len(models) > 1:
-        raise KoalaError("--model auto chooses one model by the text; leave out the others.")
+        raise KoalaError("--model auto chooses one model by the text; omit the other --model.")
     check_outputs([output], [file])
     text, id = _read(file)
     if not is_english(text):
@@ -66,7 +89,11 @@ def track_cli(
     if AUTO in models:
         models = [choose_model(text)]
         if models[0] == RECIPES:
-            typer.echo("Read as a recipe; --model small reads it as any other text.", err=True)
+            typer.echo(
+                "The text looks like a recipe, so the model is recipes. Use --model small to "
+                "track it like any other text.",
+                err=True,
+            )
     tracker = load(models, has_knowledge=knowledge)
     if decoding is not None:
         tracker = tracker.with_decoding(decoding)
@@ -82,13 +109,13 @@ def track_cli(
 
 
 def _read(file: Path | None) -> tuple[str, str]:
-    """Give a text and what to call it."""
+    """Give a text and its id: the name of the file, "stdin" or that of the bundled example."""
     from koala.bundled.examples import read_example
     from koala.files import read_text
 
     if file is None:
         example = read_example()
         return "\n".join(example.steps), example.id
-    # A file's name may be any bytes; what is written is UTF-8.
+    # A file name can be any bytes, but the id is written as UTF-8.
     name = os.fsencode(file.stem).decode(errors="replace")
     return read_text(file), "stdin" if str(file) == "-" else name

@@ -1,4 +1,4 @@
-"""`koala train`: the tracker, from a settings file."""
+"""`koala train`: train a tracker from a settings file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +20,16 @@ EXAMPLE = "Example: koala train configs/paper/propara/koala-minilm.toml --data p
 
 
 def train_cli(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Settings, a TOML file.")],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Settings file (TOML).")],
     data: Data = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="In place of the settings' seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Override the seed of the settings.")
+    ] = None,
     start: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="Begin with the weights of this run: training.start, replaced."
+            metavar="RUN",
+            help="Start from the weights of this run; overrides training.start of the settings.",
         ),
     ] = None,
     output: Annotated[
@@ -35,19 +38,29 @@ def train_cli(
     ] = None,
     fold: Annotated[
         str | None,
-        typer.Option(metavar="I/N", help="Cross-validation: part I of N of train and dev is dev."),
+        typer.Option(
+            metavar="I/N",
+            help="Cross-validation: split train and dev into N folds and use fold I as dev.",
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run there.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted run in its folder.")
+    ] = False,
     layers: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep what a frozen encoder says here, for other runs (2 MB a text with MPNet).",
+            help="Cache the outputs of the frozen encoder here, for this and other runs (2 MB per "
+            "text with MPNet).",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Train the tracker; training.selection says which epoch is kept."""
+    """Train a tracker and print its scores on dev.
+
+    The setting training.selection decides which epoch is saved and scored:
+    the one with the best dev F1 by Viterbi or by MBR decoding, or the last.
+    """
     from koala.settings import read_settings
 
     settings = read_settings(config)
@@ -62,7 +75,7 @@ def train_cli(
     with needs_training():
         from koala.training.run import check_folder, train
 
-        # What is wrong with the folder is said before the corpus is read.
+        # Report problems with the folder before the corpus is read.
         check_folder(folder, settings, resume=resume)
         with (
             open_source(find_corpus(data, settings.corpus), fold) as source,
@@ -89,7 +102,7 @@ def train_cli(
 
 
 def build_table(report: "RunReport") -> "Table":
-    """Build the scores of the best epoch as a table."""
+    """Build the table of the dev scores of the saved epoch."""
     from rich.table import Table
 
     table = Table(title=f"Dev, epoch {report.epoch}, seed {report.seed}")

@@ -1,4 +1,4 @@
-"""What `koala train` and `koala ablate` share: bars that come and go, and the missing extra."""
+"""Helpers of the commands that train: the optional extra, data with progress bars, messages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @contextmanager
 def needs_training() -> Iterator[None]:
-    """Say which extra is missing; say how to go on when the user stops a run."""
+    """Name the extra to install if an import fails; on Ctrl-C, say how to resume."""
     try:
         with needs_extra("train", "Training"):
             yield
     except KeyboardInterrupt:
-        tell("Stopped; every whole epoch is kept. The same command with --resume goes on.")
+        tell("Stopped. Finished epochs are saved; run the same command with --resume to continue.")
         raise typer.Exit(1) from None
 
 
 @contextmanager
 def open_source(folder: Path, fold: str | None = None) -> "Iterator[DataSource]":
-    """Read a corpus, or a fold of it; triples are retrieved when a run needs them, with a bar."""
+    """Read a corpus, or a fold of it; triples are retrieved, with a bar, when a run needs them."""
     from koala.training.run import DataSource
 
     corpus, labels = read_with_labels(folder)
@@ -43,13 +43,13 @@ def open_source(folder: Path, fold: str | None = None) -> "Iterator[DataSource]"
 def _read_fold(fold: str) -> tuple[int, int]:
     number, _, total = fold.partition("/")
     if not (number.isdecimal() and total.isdecimal()):
-        raise KoalaError(f"--fold is {fold!r}; a part of a number, such as 1/5, was expected.")
+        raise KoalaError(f"--fold is {fold!r}; I/N was expected, such as 1/5 for the first of 5.")
     return int(number), int(total)
 
 
 @contextmanager
 def main_first() -> Iterator[None]:
-    """Let the main process go first, where there are others: they find what it has cached."""
+    """Run a block in the main process first, so that other processes find what it has cached."""
     with needs_training():
         from koala.training.distributed import Processes
 
@@ -58,6 +58,6 @@ def main_first() -> Iterator[None]:
 
 
 def tell(line: str) -> None:
-    """Talk goes to stderr."""
+    """Print a message to stderr, in the main process only."""
     if is_main():
         typer.echo(line, err=True)

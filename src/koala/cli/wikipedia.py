@@ -1,4 +1,4 @@
-"""`koala wikipedia`: paragraphs to train on, for every procedure of a corpus."""
+"""`koala wikipedia`: retrieve paragraphs for pretraining, for every procedure of a corpus."""
 
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from koala.cli.progress import show_progress
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Paragraphs like those of a corpus, from Wikipedia or any other text.",
+    help="Retrieve paragraphs similar to those of a corpus, from Wikipedia or any other text.",
     rich_markup_mode="rich",
     epilog="Example: koala wikipedia retrieve --queries propara/ --corpus wiki.tsv.xz -o out.jsonl",
 )
@@ -20,7 +20,7 @@ app = typer.Typer(
 
 @app.callback()
 def _wikipedia() -> None:
-    """Keep `retrieve` a command of its own while there is no second one."""
+    """Keep `retrieve` a subcommand: without a callback, typer merges a single command."""
 
 
 @app.command(
@@ -30,40 +30,51 @@ def _wikipedia() -> None:
 )
 def retrieve_cli(
     queries: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of ProPara or Recipes; all splits are used.")
+        Path,
+        typer.Option(
+            metavar="DIR", help="Folder of ProPara or Recipes; the texts of all splits are queries."
+        ),
     ],
     corpus: Annotated[
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Paragraphs: title-tab-text, extracted JSON, plain text; plain or .gz, .bz2, .xz; "
-            "or a folder of them. May be repeated.",
+            help="Paragraphs to search: TSV of title and text, extracted JSON or plain text, also "
+            "as .gz, .bz2 or .xz; or a folder of such files (repeatable).",
         ),
     ],
-    more: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="More of them.")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many paragraphs a procedure.")] = 50,
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Further files or folders, like --corpus."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Paragraphs per procedure.")] = 50,
     least_words: Annotated[
-        int, typer.Option("--least-words", min=0, help="Shorter paragraphs are left out.")
+        int, typer.Option("--least-words", min=0, help="Skip paragraphs with fewer words.")
     ] = 20,
     block_size: Annotated[
-        int, typer.Option(min=1, help="Paragraphs at once; changes memory, not the result.")
+        int,
+        typer.Option(min=1, help="Paragraphs scored at once; affects memory, but not the result."),
     ] = 1024,
     workers: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Processes of Ray, one core each.")
+        int,
+        typer.Option(
+            min=1, max=10_000, help="With --engine ray: number of workers, one core each."
+        ),
     ] = 1,
     engine: EngineOption = Engine.LOCAL,
     address: AddressOption = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="JSON lines; default: stdout.")
+        Path | None,
+        typer.Option("-o", "--output", help="JSON lines file to write; default: stdout."),
     ] = None,
 ) -> None:
-    """Find the paragraphs most similar to every procedure, by DrQA's TF-IDF.
+    """Retrieve the paragraphs most similar to each procedure, by DrQA's TF-IDF.
 
     The queries are the texts of train, dev and test, as in section 5.1 of the
-    KoaLa paper: texts only, no labels, no prompts, no entities. Every file is
-    read twice. On a cluster of Ray all machines must see the files.
+    KoaLa paper; questions, entities and gold grids are not used. Every file
+    is read twice. On a Ray cluster, all machines must see the files.
 
-    One object a line: query, rank, score, title, text.
+    Writes one JSON object per line: query, rank, score, title, text.
     """
     import json
 
@@ -75,9 +86,9 @@ def retrieve_cli(
 
     check_address(engine, address)
     if workers > 1 and engine is Engine.LOCAL:
-        raise KoalaError(f"--workers {workers} is for Ray. Add --engine ray, or leave it away.")
+        raise KoalaError(f"--workers {workers} needs --engine ray. Add that, or omit --workers.")
     files = [*corpus, *(more or ())]
-    # Said now, not after an hour of reading.
+    # Checked now, not after an hour of reading.
     check_outputs([output], [queries, *files])
     splits = read_corpus(queries).splits.values()
     procedures = [example.procedure for examples in splits for example in examples]
@@ -94,5 +105,4 @@ def retrieve_cli(
         )
     write("".join(json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in found), output)
     n_texts = len({one.text for one in found})
-    talk = f"{len(procedures):,} procedures, {n_texts:,} different paragraphs."
-    typer.echo(talk, err=True)
+    typer.echo(f"{len(procedures):,} procedures, {n_texts:,} different paragraphs.", err=True)
