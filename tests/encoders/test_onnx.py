@@ -50,7 +50,7 @@ def test_progress_counts_windows(encoder):
 def test_wrong_weights_are_refused(tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(b"not a network")
-    with pytest.raises(FileError, match="was expected"):
+    with pytest.raises(FileError, match=f"expected {onnx.SHA256[:12]}"):
         onnx.OnnxEncoder(path, sha256=onnx.SHA256)
     with pytest.raises(FileError, match="cannot be read"):
         onnx.OnnxEncoder(tmp_path / "none.onnx", sha256=onnx.SHA256)

@@ -1,4 +1,4 @@
-"""Truth: small dumps written by hand in the official format, and a plain dictionary of triples."""
+"""Checked against hand-written dumps in the official format, and a plain dictionary of triples."""
 
 import gzip
 import json
@@ -25,11 +25,11 @@ from koala.knowledge.triple import RELATIONS, Triple
 from koala.text.nlp import stem_content
 
 
-def assertion(relation, start, end, weight=1.0, **facts):
-    """Write a line as the official dump has it."""
-    facts = {"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", **facts, "weight": weight}
+def assertion(relation, start, end, weight=1.0, **data):
+    """Return a line of the official dump."""
+    data = {"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", **data, "weight": weight}
     name = f"/a/[/r/{relation}/,{start}/,{end}/]"
-    return f"{name}\t/r/{relation}\t{start}\t{end}\t{json.dumps(facts)}\n"
+    return f"{name}\t/r/{relation}\t{start}\t{end}\t{json.dumps(data)}\n"
 
 
 DUMP = (
@@ -79,7 +79,7 @@ def read(path):
 
 
 def refuse(folder, text, *, older=True, **options):
-    """See that a file is refused, and that nothing is left behind or changed."""
+    """Assert that a file raises an error and that nothing is left behind or changed."""
     output = folder / "out.store"
     if older:
         output.write_bytes(b"an older store")
@@ -96,7 +96,7 @@ def test_the_official_dump(tmp_path):
     assert build(tmp_path, DUMP) == TRIPLES
 
 
-def test_statistics_are_counted(tmp_path):
+def test_statistics(tmp_path):
     build(tmp_path, DUMP)
     statistics = Store.open(tmp_path / "out.store").statistics()
     concepts = {text for triple in TRIPLES for text in (triple.head, triple.tail)}
@@ -119,7 +119,7 @@ def test_statistics_are_counted(tmp_path):
     ],
     ids=["gzip", "gzip members", "Windows line ends", "byte-order mark", "no last end", "blanks"],
 )
-def test_the_same_dump_in_other_clothes(tmp_path, change):
+def test_the_same_dump_in_other_encodings(tmp_path, change):
     assert build(tmp_path, change(DUMP.encode())) == TRIPLES
 
 
@@ -131,7 +131,7 @@ def test_blocks_end_anywhere(tmp_path, monkeypatch, block):
     assert build(tmp_path, gzip.compress(DUMP.encode())) == TRIPLES
 
 
-def test_a_small_file_can_hold_very_much(tmp_path, monkeypatch):
+def test_blocks_of_a_highly_compressed_file_stay_small(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
     many = DUMP.encode() * 3000
     path = tmp_path / "bomb"
@@ -140,7 +140,7 @@ def test_a_small_file_can_hold_very_much(tmp_path, monkeypatch):
     assert max(len(block.data) for block in lines.read_blocks(path)) < 1000
 
 
-def test_duplicates_keep_the_strongest_weight_and_the_noun(tmp_path):
+def test_duplicates_keep_the_largest_weight_and_the_noun(tmp_path):
     dump = (
         assertion("IsA", "/c/en/bone", "/c/en/tissue/n", 1.0)
         + assertion("IsA", "/c/en/bone/n", "/c/en/tissue", 2.0)
@@ -154,7 +154,7 @@ def test_duplicates_keep_the_strongest_weight_and_the_noun(tmp_path):
     }
 
 
-def test_a_given_weight_beats_an_estimate(tmp_path):
+def test_a_given_weight_is_preferred_to_an_estimate(tmp_path):
     dump = assertion("IsA", "/c/en/bone/n", "/c/en/tissue", 0.5)
     table = "head\trelation\ttail\tin_wordnet31\nbone\tIsA\ttissue\t1\nbone\tIsA\torgan\t1\n"
     expected = {
@@ -193,14 +193,14 @@ MERGED_WEIGHTS = {
 }
 
 
-def test_weights_that_are_not_given_are_estimated_and_say_so(tmp_path):
+def test_missing_weights_are_estimated_and_marked(tmp_path):
     triples = build(tmp_path, MERGED)
-    # "one", "six" … are stop words or not: what counts is that the heads differ from them.
+    # Some tails are stop words; they are stored all the same, since their stems differ from "bone".
     assert {t.tail: (t.weight, t.is_estimate) for t in triples} == MERGED_WEIGHTS
     assert {t.head for t in triples} == {"bone", "bone marrow"}
 
 
-def test_rows_of_one_source_alone_can_be_left_out(tmp_path):
+def test_rows_of_excluded_sources_are_left_out(tmp_path):
     triples = build(tmp_path, MERGED, exclude_sources={"koala"})
     assert {t.tail for t in triples} == set(MERGED_WEIGHTS) - {"four", "eight", "nine"}
     triples = build(tmp_path, MERGED, exclude_sources={"koala", "twc"})
@@ -235,10 +235,10 @@ def test_several_sources_are_merged(tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.97, 0.999])
-def test_a_gzip_file_that_breaks_off_is_refused(tmp_path, share):
+def test_a_truncated_gzip_file_is_refused(tmp_path, share):
     raw = gzip.compress(DUMP.encode() * 200)
     error = refuse(tmp_path, raw[: int(len(raw) * share)])
-    assert "breaks off" in error.problem
+    assert "truncated" in error.problem
 
 
 def test_a_damaged_gzip_file_is_refused(tmp_path):
@@ -264,7 +264,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
         b"IsA\tbone\ttissue\n",
     ],
 )
-def test_a_foreign_file_is_refused(tmp_path, text):
+def test_an_unrelated_file_is_refused(tmp_path, text):
     refuse(tmp_path, text, older=False)
 
 
@@ -278,12 +278,12 @@ def test_a_foreign_file_is_refused(tmp_path, text):
         "head\trelation\ttail\n",
     ],
 )
-def test_a_file_with_nothing_to_keep_is_refused(tmp_path, text):
-    assert "nothing to keep" in refuse(tmp_path, text).problem
-    # … also after one that has something.
+def test_a_file_without_usable_assertions_is_refused(tmp_path, text):
+    assert "no usable assertions" in refuse(tmp_path, text).problem
+    # Also after a file that has some.
     (tmp_path / "good").write_text(DUMP)
     (tmp_path / "bad").write_text(text)
-    with pytest.raises(FileError, match="nothing to keep") as caught:
+    with pytest.raises(FileError, match="no usable assertions") as caught:
         build_store([tmp_path / "good", tmp_path / "bad"], tmp_path / "other.store")
     assert caught.value.path == str(tmp_path / "bad")
     assert not (tmp_path / "other.store").exists()
@@ -293,10 +293,10 @@ GOOD = assertion("IsA", "/c/en/bone", "/c/en/tissue")
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "message"),
     [
-        (GOOD[:30] + "\n", "column(s) came"),
-        (GOOD.replace("\t", "\t\t", 1), "6 tab-separated"),
+        (GOOD[:30] + "\n", "expected five tab-separated columns"),
+        (GOOD.replace("\t", "\t\t", 1), "got 6"),
         (GOOD[:-5] + "\n", "damaged"),
         (GOOD.replace("/a/[", "/b/["), "damaged"),
         (GOOD.replace('"weight"', '"height"'), "weight"),
@@ -308,58 +308,58 @@ GOOD = assertion("IsA", "/c/en/bone", "/c/en/tissue")
     ],
 )
 @pytest.mark.parametrize("before", [3, 9000])
-def test_a_broken_line_is_named(tmp_path, broken, said, before):
+def test_the_error_names_the_damaged_line(tmp_path, broken, message, before):
     raw = (GOOD * before + broken + GOOD).encode("utf-8", "surrogateescape")
     error = refuse(tmp_path, raw)
     assert error.line == before + 1
-    assert said in error.problem
+    assert message in error.problem
 
 
-def test_a_dump_cut_off_in_its_last_line_is_refused(tmp_path):
+def test_a_dump_truncated_in_its_last_line_is_refused(tmp_path):
     for end in range(len(DUMP) - 40, len(DUMP) - 1):
         assert refuse(tmp_path, DUMP[:end]).line == 17
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
-        (MERGED + "bone\tIsA\n", 13, "2 tab-separated column(s) came, 7 were expected"),
+        (MERGED + "bone\tIsA\n", 13, "expected 7 tab-separated columns"),
         (MERGED + "bone\tIsA\tx\theavy\t0\t\tk\n", 13, "the weight is 'heavy'"),
         (MERGED + "bone\tIsA\tx\t\t0\tmany\tk\n", 13, "the number of votes is 'many'"),
-        ("bone\tIsA\ttissue\nbone\tIsA\n", 2, "3 were expected"),
+        ("bone\tIsA\ttissue\nbone\tIsA\n", 2, "(head, relation, tail), got 2"),
         ("bone\tIsA\ttissue\tinf\n", 1, "the weight is 'inf'"),
-        ('{"rel":"IsA","start":"a","end":"b"}\n{"rel":"IsA","start":"a"}\n', 2, "no 'end'"),
+        ('{"rel":"IsA","start":"a","end":"b"}\n{"rel":"IsA","start":"a"}\n', 2, "'end' is missing"),
         ('{"rel":"IsA","start":"a","end":"b"}\n{"rel":"IsA","sta\n', 2, "not JSON"),
         ('{"rel":"IsA","start":"a","end":"b"}\n["rel"]\n', 2, "an object"),
-        ('{"rel":"IsA","start":"a","end":{"b":1}}\n', 1, "wrong kind"),
+        ('{"rel":"IsA","start":"a","end":{"b":1}}\n', 1, "wrong type"),
         ('{"rel":"IsA","start":"a","end":"\\ud83d"}\n', 1, "UTF-8"),
-        ('{"rel":"IsA","start":"a","end":"b"}\n' + "[" * 100_000 + "\n", 2, "wrong kind"),
+        ('{"rel":"IsA","start":"a","end":"b"}\n' + "[" * 100_000 + "\n", 2, "wrong type"),
     ],
 )
-def test_broken_lines_of_tables_and_json(tmp_path, text, line, said):
+def test_damaged_lines_of_tables_and_json(tmp_path, text, line, message):
     error = refuse(tmp_path, text)
     assert error.line == line
-    assert said in error.problem
+    assert message in error.problem
 
 
-def test_calls_that_cannot_work_are_refused_at_once(tmp_path):
+def test_invalid_calls_fail_at_once(tmp_path):
     source = tmp_path / "source.csv"
     source.write_text(DUMP)
     with pytest.raises(KoalaError, match="No source"):
         build_store([], tmp_path / "out.store")
-    for output, said in (
+    for output, message in (
         (tmp_path, "folder"),
         (tmp_path / "no" / "out.store", "folder is missing"),
-        (source, "would replace what is read"),
+        (source, "would overwrite an input"),
     ):
-        with pytest.raises(FileError, match=said):
+        with pytest.raises(FileError, match=message):
             build_store([source], output)
     with pytest.raises(FileError, match="no such file"):
         build_store([source, tmp_path / "nowhere"], tmp_path / "out.store")
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_an_older_store_is_replaced_and_can_still_be_read_by_who_has_it_open(tmp_path):
+def test_a_store_that_is_open_stays_readable_when_its_file_is_replaced(tmp_path):
     build(tmp_path, DUMP)
     with Store.open(tmp_path / "out.store") as older:
         build(tmp_path, MERGED)
@@ -395,7 +395,7 @@ given_rows = st.lists(
 
 
 def build_plainly(rows):
-    """Do what a store does, with a dictionary."""
+    """Build the expected triples with a dictionary."""
     found = {}
     order = ["n", None, "a", "r", "v"]
     shift = {"RelatedTo": -0.3, "Antonym": -0.3, "AtLocation": 0.5}
@@ -417,13 +417,13 @@ def build_plainly(rows):
 
 @given(given_rows)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_rows_give_what_a_dictionary_gives(tmp_path, monkeypatch, rows):
-    # Small runs, few of them, small blocks: everything that large files need happens here too.
+def test_random_rows_give_the_same_triples_as_a_dictionary(tmp_path, monkeypatch, rows):
+    # Small runs and blocks, so that small inputs take every path that large files take.
     monkeypatch.setattr(sorting, "RUN_LINES", 5)
-    monkeypatch.setattr(sorting, "MOST_RUNS", 3)
+    monkeypatch.setattr(sorting, "MAX_RUNS", 3)
     monkeypatch.setattr(blocks, "BLOCK_CHARACTERS", 60)
     monkeypatch.setattr(blocks, "PART_CHARACTERS", 100)
-    monkeypatch.setattr(conceptnet, "_REMEMBERED", 3)
+    monkeypatch.setattr(conceptnet, "_CACHE_SIZE", 3)
     rows = [*rows, ("lava", "IsA", "rock", None, "", "")]
     text = "".join(
         json.dumps(
@@ -445,21 +445,21 @@ def test_any_rows_give_what_a_dictionary_gives(tmp_path, monkeypatch, rows):
     assert statistics.estimates == sum(t.is_estimate for t in expected)
 
 
-def test_progress_is_told_from_nothing_to_all(tmp_path):
-    told = []
+def test_progress_of_each_stage_increases_to_its_total(tmp_path):
+    reports = []
     raw = gzip.compress((DUMP * 5000).encode())
-    build(tmp_path, raw, DUMP, progress=lambda *values: told.append(values))
+    build(tmp_path, raw, DUMP, progress=lambda *values: reports.append(values))
     for stage in ("Reading", "Writing"):
-        done = [done for name, done, _ in told if name == stage]
-        (total,) = {total for name, _, total in told if name == stage}
+        done = [done for name, done, _ in reports if name == stage]
+        (total,) = {total for name, _, total in reports if name == stage}
         assert done == sorted(done)
         assert done[-1] == total
-    assert len([1 for name, *_ in told if name == "Reading"]) > 5
-    assert told[0][2] == len(raw) + len(DUMP)
+    assert len([1 for name, *_ in reports if name == "Reading"]) > 5
+    assert reports[0][2] == len(raw) + len(DUMP)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks and signals of POSIX")
-def test_a_killed_build_leaves_nothing_that_the_next_does_not_remove(tmp_path):
+def test_the_folder_of_a_killed_build_is_removed_by_the_next_build(tmp_path):
     (tmp_path / "source.csv").write_text(DUMP)
     output = tmp_path / "out.store"
     command = f"from koala.knowledge.conceptnet import build_store; build_store(['-'], '{output}')"
@@ -468,7 +468,7 @@ def test_a_killed_build_leaves_nothing_that_the_next_does_not_remove(tmp_path):
         process.stdin.write(DUMP.encode() * 100)
         process.stdin.flush()
         wait_for(lambda: list(tmp_path.glob(".out.store.*/lock")))
-        # While it runs, another build of the same file leaves it alone.
+        # While it runs, another build of the same file does not touch its folder.
         build_store([tmp_path / "source.csv"], output)
         (left,) = tmp_path.glob(".out.store.*")
         process.send_signal(signal.SIGKILL)
@@ -489,7 +489,7 @@ def wait_for(condition):
     raise AssertionError("waited for half a minute")
 
 
-def test_stdin_is_a_source(tmp_path):
+def test_a_dash_reads_stdin(tmp_path):
     command = (
         "import sys; from koala.knowledge.conceptnet import build_store; "
         "build_store(['-'], sys.argv[1])"
@@ -508,7 +508,7 @@ def run():
     return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_the_command_line_builds_and_counts(tmp_path, run):
+def test_command_line_build_and_stats(tmp_path, run):
     (tmp_path / "source.tsv").write_text(MERGED)
     output = tmp_path / "out.store"
     done = run("build", tmp_path / "source.tsv", "-o", output, "--exclude-source", "koala")
@@ -523,7 +523,7 @@ def test_the_command_line_builds_and_counts(tmp_path, run):
     assert "IsA" in run("stats", "--store", output).stdout
 
 
-def test_the_command_line_refuses_as_the_library_does(tmp_path, run):
+def test_the_command_line_raises_the_same_errors(tmp_path, run):
     done = run("build", tmp_path / "nowhere.csv", "-o", tmp_path / "out.store")
     assert isinstance(done.exception, FileError)
     assert list(tmp_path.iterdir()) == []

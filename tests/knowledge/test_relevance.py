@@ -40,12 +40,12 @@ def test_labels_of_a_worked_example():
         [False, False, False, False, True],  # at the deep sea: both words are needed
         [False, True, False, False, False],
         [False, False, False, False, False],
-        [False, False, False, False, False],  # what is destroyed has no new place
+        [False, False, False, False, False],  # a destroyed entity has no new location
     ]
     assert (relevance.any == (relevance.states | relevance.locations)).all()
 
 
-def test_an_unknown_place_is_in_no_triple():
+def test_an_unknown_location_makes_no_triple_relevant():
     row = Row.from_locations("cloud", ["a", "?"])
     assert not label_triples(row, [triple("cloud", "?")], VERBS).locations.any()
 
@@ -66,7 +66,7 @@ def test_verbs_are_counted_over_entities_and_steps_without_auxiliaries():
     assert count_verbs([(procedure, gold)], more_than=3).verbs[Action.CREATE] == frozenset()
 
 
-def test_verbs_of_train_are_those_the_paper_speaks_of(propara):
+def test_verbs_of_train_include_those_named_in_the_paper(propara):
     examples = read_released(propara / "csv").splits["train"]
     procedures = annotate([example.procedure for example in examples])
     golds = [example.gold for example in examples]

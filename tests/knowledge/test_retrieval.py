@@ -1,4 +1,4 @@
-"""Truth: triples of a small hand-written store, and an encoder whose cosines are known."""
+"""Checked with a small hand-written store and an encoder whose cosines are known."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ TEXT = "An animal dies.\nIts bones sink into the mud.\nMinerals replace the tiss
 
 
 class FakeEncoder:
-    """Gives every word a vector of its own; `calcium` and `minerals` share theirs."""
+    """Gives every word its own random vector; `calcium` and `minerals` share one."""
 
     name = "fake"
 
@@ -69,25 +69,25 @@ def sentences(found):
     return [(one.triple.head, one.triple.relation, one.triple.tail) for one in found]
 
 
-def test_exact_ones_come_first_by_weight_then_fuzzy_ones_by_cosine(store, tmp_path):
+def test_exact_matches_come_first_by_weight_then_fuzzy_ones_by_cosine(store, tmp_path):
     (found,) = retrieve(store, tmp_path)
     assert sentences(found)[:4] == [
-        ("bone", "IsA", "hard tissue"),  # half of "hard tissue" is named
-        # 2.3 − 0.3 is 2.0: a tie with the next, and RelatedTo is last among ties
+        ("bone", "IsA", "hard tissue"),  # half of "hard tissue" is in the text
+        # RelatedTo has the same weight, 2.3 − 0.3 = 2.0, and comes last among ties.
         ("animal", "HasA", "bone"),
         ("bone", "RelatedTo", "animal"),
         ("bone", "IsA", "part of animal"),
     ]
     assert [one.match for one in found[:4]] == [Match.EXACT] * 4
-    # "calcium" is like "minerals"; RelatedTo mud weighs 0.7, too light for an exact match, but its
-    # word stands in the text as it is.
+    # "calcium" has the vector of "minerals". "mud" is in the text, but its weight of 0.7 is too
+    # small for an exact match.
     assert {s[2] for s in sentences(found)[4:6]} == {"calcium", "mud"}
     assert [one.match for one in found[4:]] == [Match.FUZZY] * len(found[4:])
     scores = [one.score for one in found[4:]]
     assert scores == sorted(scores, reverse=True)
 
 
-def test_without_an_encoder_exact_ones_are_found_alone(store, tmp_path):
+def test_without_an_encoder_only_exact_matches_are_found(store, tmp_path):
     (both,) = retrieve(store, tmp_path)
     procedures = annotate([Procedure.from_text(TEXT, ["bones"])])
     ((found,),) = Retriever(store, None).retrieve(procedures)
@@ -95,51 +95,51 @@ def test_without_an_encoder_exact_ones_are_found_alone(store, tmp_path):
     assert len(found) < len(both)
 
 
-def test_only_the_sides_that_the_relation_allows(store, tmp_path):
+def test_the_entity_is_on_a_side_that_the_relation_allows(store, tmp_path):
     (found,) = retrieve(store, tmp_path)
     assert ("skeleton", "MadeOf", "bone") not in sentences(found)
     assert ("fossil", "RelatedTo", "bone") in sentences(found)
 
 
-def test_the_prompt_counts_as_text(store, tmp_path):
+def test_the_question_counts_as_text(store, tmp_path):
     (without,) = retrieve(store, tmp_path, n_triples=5)
     (with_question,) = retrieve(store, tmp_path, n_triples=5, question="What is in a museum?")
     assert ("bone", "AtLocation", "museum") not in sentences(without)
     assert ("bone", "AtLocation", "museum") in sentences(with_question)
 
 
-def test_no_more_than_asked_for(store, tmp_path):
+def test_at_most_n_triples_are_returned(store, tmp_path):
     (found,) = retrieve(store, tmp_path, n_triples=3)
     assert len(found) == 3
 
 
-def test_an_entity_that_nothing_is_known_of(store, tmp_path):
+def test_an_entity_that_is_not_in_the_store(store, tmp_path):
     assert retrieve(store, tmp_path, entities=["quark"]) == ((),)
 
 
-def test_aliases_are_both_looked_up(store, tmp_path):
+def test_all_aliases_are_looked_up(store, tmp_path):
     (found,) = retrieve(store, tmp_path, entities=["quark; bone"])
     assert ("animal", "HasA", "bone") in sentences(found)
 
 
-def test_each_distinct_triple_is_encoded_once_ever(store, tmp_path):
+def test_each_distinct_triple_is_encoded_once_and_cached(store, tmp_path):
     encoder = FakeEncoder()
     first = retrieve(store, tmp_path, encoder=encoder, entities=["bones", "bone"])
-    assert encoder.calls[0] == 4  # what is not exact, once for both entities
+    assert encoder.calls[0] == 4  # the other neighbours, once for both entities
     again = FakeEncoder()
     second = retrieve(store, tmp_path, encoder=again, entities=["bones", "bone"])
-    assert again.calls == [1]  # the text alone
+    assert again.calls == [1]  # only the text
     assert second == first
 
 
-def test_texts_that_were_not_annotated_are_refused(store, tmp_path):
+def test_procedures_must_be_annotated(store, tmp_path):
     encoder = FakeEncoder()
     retriever = Retriever(store, encoder, vectors=NeighbourVectors(encoder, tmp_path))
-    with pytest.raises(KoalaError, match="Annotate"):
+    with pytest.raises(KoalaError, match="not annotated"):
         retriever.retrieve([Procedure.from_text("Bones sink.", ["bones"])])
 
 
-def test_best_cosine_is_the_best_of_all_pairs():
+def test_best_cosine_is_the_maximum_over_all_words():
     generator = np.random.default_rng(0)
     one, other = generator.normal(size=(4, 8)), generator.normal(size=(5, 8))
     expected = [max(a @ b / np.linalg.norm(a) / np.linalg.norm(b) for b in other) for a in one]
@@ -163,7 +163,7 @@ def test_a_concept_is_found_in_its_sentence(triple, side, words):
     assert (start == 0) == (side == "head")
 
 
-def test_the_bundled_store_knows_the_first_figure_of_the_paper(tmp_path):
+def test_the_bundled_store_has_the_triples_of_the_papers_first_figure(tmp_path):
     text = (
         "An animal dies.\nIt is buried in the mud.\nThe soft parts of the body decay.\n"
         "Over a long time the mud becomes rock.\nMinerals replace the bones."

@@ -1,4 +1,4 @@
-"""Truth: a scan over all triples, one by one."""
+"""Checked against a scan over all triples, one by one."""
 
 import gzip
 import multiprocessing
@@ -58,7 +58,7 @@ def find(store, *names):
 
 
 def scan(triples, *names):
-    """Look at every triple: the store's rules, said plainly."""
+    """Find the triples of an entity by looking at every triple."""
     found = {}
     for triple in triples:
         sides = [("head", triple.head, triple.head_pos)]
@@ -73,7 +73,7 @@ def scan(triples, *names):
 
 
 def compare(name, concept):
-    """Give the Jaccard similarity where it is enough to match, else 0."""
+    """Return the Jaccard similarity if it suffices for a match, else 0."""
     wanted, stems = set(stem_content(name)), set(stem_content(concept))
     if not wanted:
         return 0
@@ -89,18 +89,18 @@ def test_one_word_matches_equal_stems_only(small):
     ]
 
 
-def test_a_phrase_matches_what_is_half_equal(small):
+def test_a_phrase_matches_concepts_that_share_half_of_the_stems(small):
     assert find(small, "carbon dioxide") == [
         ("carbon", "IsA", "element", "head"),  # 1 of 2
         ("carbon dioxide", "IsA", "gas", "head"),
-        ("dioxide of carbon", "RelatedTo", "carbon", "head"),  # the same stems; once, not twice
+        ("dioxide of carbon", "RelatedTo", "carbon", "head"),  # both sides match; returned once
         ("carbon dioxide gas", "CapableOf", "rise", "head"),  # 2 of 3
         ("co2", "Synonym", "carbon dioxide", "tail"),
         ("solid carbon dioxide ice", "IsA", "solid", "head"),  # 2 of 4, and not 2 of 5
     ]
 
 
-def test_aliases_are_united(small):
+def test_aliases_give_the_union_of_their_triples(small):
     both = find(small, "bone", "museum")
     assert set(both) == {*find(small, "bone"), *find(small, "museum")}
     assert len(both) == len(set(both)) == 4
@@ -113,7 +113,7 @@ def test_the_neighbour_is_the_other_end(small):
     assert has_a.stems == ("anim",)
 
 
-def test_nothing_is_known_of_nothing(small):
+def test_unknown_and_empty_aliases_have_no_triples(small):
     assert small.about([]) == small.about([()]) == small.about([("unheard",)]) == []
     assert small.about([("un", "heard")]) == []
 
@@ -123,7 +123,7 @@ def test_a_string_is_not_a_sequence_of_stems(small):
         small.about(["bone"])
 
 
-def test_a_concept_that_is_known_to_be_no_noun_is_not_matched(tmp_path):
+def test_a_concept_tagged_as_a_verb_is_not_matched(tmp_path):
     store = build(
         tmp_path,
         "/c/en/water/v\tIsA\tact\n/c/en/water/n\tIsA\tliquid\n/c/en/rain\tRelatedTo\t/c/en/water/v\n",
@@ -138,22 +138,22 @@ stems = st.text("abc", min_size=1, max_size=3)
 
 @given(st.dictionaries(stems, st.lists(st.text("xyz\té", min_size=1), min_size=1, max_size=9)))
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-def test_blocks_give_back_what_was_put_in(tmp_path, monkeypatch, groups):
-    # So small that groups share blocks, have one of their own, or have several.
+def test_blocks_return_what_was_written(tmp_path, monkeypatch, groups):
+    # So small that groups share a block, have their own, or have several.
     monkeypatch.setattr(blocks, "BLOCK_CHARACTERS", 12)
     monkeypatch.setattr(blocks, "PART_CHARACTERS", 20)
     path = tmp_path / "blocks"
     path.unlink(missing_ok=True)
     connection = blocks.create(path)
-    entries = [(key, line) for key, some in sorted(groups.items()) for line in some]
+    entries = [(key, line) for key, lines in sorted(groups.items()) for line in lines]
     blocks.write_blocks(connection, "words", entries)
     blocks.seal(connection, path, {"a": "b"})
     file = blocks.BlockFile(path)
     for key in [*groups, "", "a", "b", "bb", "c", "cccc", "d"]:
         assert file.find("words", key) == groups.get(key, [])
     read = file.read_groups("words")
-    assert [(key, line) for key, some in read for line in some] == entries
-    assert file.read_facts() == {"a": "b"}
+    assert [(key, line) for key, lines in read for line in lines] == entries
+    assert file.read_metadata() == {"a": "b"}
     file.close()
 
 
@@ -170,7 +170,7 @@ tags = st.sampled_from(["", "", "/n", "/v"])
     names=st.lists(concepts, min_size=1, max_size=3),
 )
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-def test_any_store_finds_what_a_scan_finds(tmp_path, monkeypatch, rows, names):
+def test_random_stores_agree_with_a_scan(tmp_path, monkeypatch, rows, names):
     monkeypatch.setattr(blocks, "BLOCK_CHARACTERS", 40)
     monkeypatch.setattr(blocks, "PART_CHARACTERS", 90)
     text = "lava\tIsA\trock\n" + "".join(
@@ -184,15 +184,15 @@ def test_any_store_finds_what_a_scan_finds(tmp_path, monkeypatch, rows, names):
 
 @pytest.fixture(scope="module")
 def real(data, tmp_path_factory):
-    """Give a store of a part of the real triples."""
+    """Return a store of a part of the real triples."""
     with gzip.open(data / "conceptnet" / "conceptnet_en_merged.tsv.gz", "rt", "utf-8") as file:
         header, *rows = file
     wanted = ("water", "carbon", "plant", "rock", "magma", "energy", "soil", "oil", "bone")
-    kept = [r for n, r in enumerate(rows) if n % 80 == 0 or any(word in r for word in wanted)]
-    return build(tmp_path_factory.mktemp("real"), "".join([header, *kept]), "real")
+    chosen = [r for n, r in enumerate(rows) if n % 80 == 0 or any(word in r for word in wanted)]
+    return build(tmp_path_factory.mktemp("real"), "".join([header, *chosen]), "real")
 
 
-def test_real_entities_find_what_a_scan_finds(real):
+def test_real_entities_agree_with_a_scan(real):
     triples = list(real)
     assert len(triples) > 15_000
     for names in (
@@ -210,7 +210,7 @@ def test_real_entities_find_what_a_scan_finds(real):
         assert found
 
 
-def test_threads_may_share_a_store(real):
+def test_threads_can_share_a_store(real):
     names = [("bone",), ("carbon", "dioxid"), ("magma",), ("rock",), ("unheard",)] * 10
     alone = [real.about([name]) for name in names]
     barrier = threading.Barrier(8)
@@ -229,15 +229,15 @@ def _look(store):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_may_go_on_with_a_store(small):
+def test_a_forked_process_can_use_the_store_of_its_parent(small):
     expected = _look(small)
-    inherited = small._file._channel
+    inherited = small._file._connection
     receive, send = os.pipe()
     if os.fork() == 0:
         try:
             small._known.clear()
             found = _look(small)
-            assert small._file._channel is not inherited
+            assert small._file._connection is not inherited
             os.write(send, pickle.dumps(found))
         finally:
             os._exit(0)
@@ -248,7 +248,7 @@ def test_a_forked_process_may_go_on_with_a_store(small):
     assert _look(small) == expected
 
 
-def test_a_process_of_its_own_opens_the_store_itself(small):
+def test_a_spawned_process_opens_the_store_again(small):
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.map(_look_at, [small.path] * 4) == [_look(small)] * 4
     assert _look(pickle.loads(pickle.dumps(small))) == _look(small)
@@ -259,7 +259,7 @@ def _look_at(path):
         return _look(store)
 
 
-def test_the_signature_tells_contents_apart(tmp_path, small):
+def test_the_signature_depends_on_the_contents_only(tmp_path, small):
     again = build(tmp_path, "".join(reversed(ROWS.splitlines(keepends=True))), "again")
     other = build(tmp_path, ROWS.replace("3.0", "3.1"), "other")
     assert again.signature == small.signature != other.signature
@@ -273,23 +273,23 @@ def write_header(path, offset, value):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda path: path.unlink(), "no such store"),
         (lambda path: path.write_bytes(b""), "not a knowledge store"),
         (lambda path: path.write_text("head\trelation\ttail\n" * 99), "not a knowledge store"),
         (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "bytes, "),
         (lambda path: path.write_bytes(path.read_bytes()[:50]), "not a knowledge store"),
-        (lambda path: write_header(path, 60, 99), "format 99; this koala reads format"),
+        (lambda path: write_header(path, 60, 99), "format 99, this version of koala reads format"),
         (lambda path: write_header(path, 68, 7), "but not a knowledge store"),
         (lambda path: (path.unlink(), path.mkdir()), "cannot be read"),
     ],
 )
-def test_what_is_no_store_is_refused(tmp_path, small, change, said):
+def test_files_that_are_not_stores_are_refused(tmp_path, small, change, message):
     path = tmp_path / "copy.store"
     shutil.copy(small.path, path)
     change(path)
-    with pytest.raises(FileError, match=said):
+    with pytest.raises(FileError, match=message):
         Store.open(path)
 
 
@@ -301,10 +301,10 @@ def test_another_database_is_refused(tmp_path):
         Store.open(tmp_path / "other.store")
 
 
-def test_a_damaged_store_says_so(tmp_path, small):
+def test_a_damaged_store_raises_an_error(tmp_path, small):
     path = tmp_path / "copy.store"
     raw = bytearray(small.path.read_bytes())
-    start = raw.index(b"x\x9c")  # zlib's mark
+    start = raw.index(b"x\x9c")  # zlib's magic bytes
     raw[start + 8 : start + 60] = bytes(52)
     path.write_bytes(raw)
     with Store.open(path) as store, pytest.raises(FileError, match="damaged"):
@@ -327,14 +327,14 @@ def pack():
     return Store.open(PACK)
 
 
-def test_the_pack_is_small_and_full(pack):
+def test_the_bundled_store_is_small_and_complete(pack):
     assert PACK.stat().st_size <= 12_000_000
     statistics = pack.statistics()
     assert statistics.triples > 450_000
     assert statistics.estimates == statistics.triples
 
 
-def test_the_pack_can_be_read_only(tmp_path, pack):
+def test_the_bundled_store_can_be_read_only(tmp_path, pack):
     path = tmp_path / "pack.store"
     shutil.copy(pack.path, path)
     path.chmod(0o444)
@@ -347,13 +347,13 @@ def test_the_pack_can_be_read_only(tmp_path, pack):
         tmp_path.chmod(0o755)
 
 
-def test_the_pack_knows_the_first_figure_of_the_paper(pack):
+def test_the_bundled_store_has_the_triples_of_the_papers_first_figure(pack):
     found = find(pack, "bones")
     assert ("bone", "IsA", "part of animal", "head") in found
     assert ("bone", "AtLocation", "animal", "head") in found
 
 
-def test_the_keys_of_the_pack_are_todays_stems(pack):
+def test_the_keys_of_the_bundled_store_are_current_stems(pack):
     groups = [group for n, group in enumerate(pack._file.read_groups("triples")) if n % 60 == 0]
     assert len(groups) > 3000
     for key, lines in groups:
@@ -361,7 +361,7 @@ def test_the_keys_of_the_pack_are_todays_stems(pack):
             assert build_key(stem_content(line.split("\t")[0])) == key
 
 
-def test_the_pack_holds_its_source(data, pack):
+def test_the_bundled_store_agrees_with_its_source(data, pack):
     name = "conceptnet-5.6.0-english-commonsense.ndjson.gz"
     with gzip.open(data / "conceptnet" / name, "rt", encoding="utf-8") as file:
         rows = file.readlines()
@@ -394,23 +394,23 @@ def test_a_lookup_needs_neither_spacy_nor_nltk():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_what_is_known_of_entities_does_not_pile_up(small, monkeypatch):
+def test_the_cache_of_entities_is_bounded(small, monkeypatch):
     monkeypatch.setattr(small, "_known", BoundedCache(2))
     expected = _look(small)
     for number in range(5):
-        small.about([(f"thing {number}",)])
+        small.about([(f"entity {number}",)])
         assert len(small._known) <= 2
     first = small.about([("bone",)])
     first.clear()
     assert _look(small) == expected
 
 
-def test_a_store_that_is_kept_open_is_opened_anew_when_it_changes(small, tmp_path):
+def test_a_store_is_opened_again_when_its_file_changes(small, tmp_path):
     path = tmp_path / "a.store"
     path.write_bytes(small.path.read_bytes())
-    kept = Store.keep_open(path)
-    assert Store.keep_open(path) is kept
+    first = Store.keep_open(path)
+    assert Store.keep_open(path) is first
     os.utime(path, ns=(0, 0))
-    assert Store.keep_open(path) is not kept
+    assert Store.keep_open(path) is not first
     with pytest.raises(FileError):
         Store.keep_open(tmp_path / "nothing.store")

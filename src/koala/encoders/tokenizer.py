@@ -31,7 +31,7 @@ class SubwordTokenizer:
         names = next((row for row in _SPECIAL if all(n in vocabulary for n in row[:4])), None)
         if names is None:
             rows = " or ".join(" ".join(row[:4]) for row in _SPECIAL)
-            raise KoalaError(f"The tokenizer of {folder} lacks special tokens: {rows} is expected.")
+            raise KoalaError(f"The tokenizer of {folder} lacks special tokens, expected {rows}.")
         self.first, self.last, self.pad, self.mask = (vocabulary[name] for name in names[:4])
         self._is_word_piece = type(self._tokenizer.model).__name__ == "WordPiece"
         special = {"<unk>", *(name for row in _SPECIAL for name in row)}

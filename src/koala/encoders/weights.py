@@ -173,6 +173,7 @@ def _verify(path: Path, source: Source) -> None:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != source.sha256:
         raise KoalaError(
-            f"The weights of {source.name!r} have SHA-256 {found[:12]}…, {source.sha256[:12]}… was "
-            f"expected. Remove {path.parent} and run: koala encoders fetch {source.name}"
+            f"The weights of {source.name!r} have SHA-256 {found[:12]}…, expected "
+            f"{source.sha256[:12]}…. Remove {path.parent} and run: koala encoders fetch "
+            f"{source.name}"
         )

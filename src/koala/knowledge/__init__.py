@@ -1,1 +1,1 @@
-"""Commonsense: ConceptNet in, the right triples for an entity in a paragraph out."""
+"""Commonsense knowledge: retrieve ConceptNet triples for an entity in a paragraph."""

@@ -1,8 +1,8 @@
 """ConceptNet's files → a store: pruned, re-weighted, without duplicates.
 
-Streams: English assertions of the paper's relations are written as lines under their concepts'
-stems, sorted on disk, and what is equal then stands together. Memory stays the same however long
-the files are. The same files always give the same bytes.
+English assertions of the paper's relations are written as lines under their concepts' stems and
+sorted on disk, which brings duplicates together. Memory use does not grow with the files. The same
+files always give the same bytes.
 """
 
 import json
@@ -14,6 +14,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
+from koala.cache import BoundedCache
 from koala.errors import FileError, KoalaError
 from koala.files import check_outputs
 from koala.knowledge.assertion import Assertion
@@ -29,21 +30,21 @@ from koala.knowledge.store import (
     format_rest,
 )
 from koala.knowledge.triple import EITHER_SIDE
-from koala.knowledge.workshop import open_workshop
+from koala.knowledge.workshop import open_build_folder
 from koala.text.nlp import stem_content
 
 DROPPED = frozenset({"uk", "us", "take", "make", "object", "person", "people"})
-"""Concepts that say nothing of an entity."""
+"""Uninformative concepts; their assertions are dropped."""
 
 ADJUSTMENTS = {"RelatedTo": -0.3, "Antonym": -0.3, "AtLocation": 0.5}
-"""Added to the weight: vague relations count less, places more."""
+"""Added to the weight: vague relations count less, locations more."""
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done and how much there is (0: not known)."""
+"""Gets the name of the stage, how much of it is done, and its total (0: unknown)."""
 
 _POS_ORDER = "n-arv"
-_REMEMBERED = 1 << 18
-_REPORTED = 1 << 16
+_CACHE_SIZE = 1 << 18
+_REPORT_EVERY = 1 << 16
 _MENTION = "m"
 
 
@@ -54,15 +55,15 @@ def build_store(
     exclude_sources: Collection[str] = (),
     progress: Progress | None = None,
 ) -> StoreStatistics:
-    """Build a store from ConceptNet's dump, TSV or JSON lines, gzipped or not; several are merged.
+    """Build a store from ConceptNet's dump, TSV or JSON lines, gzipped or not; merge several files.
 
-    Rows of a TSV whose only sources are among `exclude_sources` are left out. A file that is
-    broken, cut off or foreign is refused; a store that was there before then stays as it is.
+    Rows of a TSV all of whose sources are in `exclude_sources` are left out. A damaged, truncated
+    or unrelated file raises an error, and an existing store at `output` is then left unchanged.
     """
     paths, output = [Path(source) for source in sources], Path(output)
     _check_call(paths, output)
     report = progress or (lambda *_: None)
-    with open_workshop(output) as folder:
+    with open_build_folder(output) as folder:
         try:
             builder = _Builder(folder, report)
             read = tuple(_read_sources(paths, builder, frozenset(exclude_sources), report))
@@ -75,9 +76,9 @@ def build_store(
 
 
 def _check_call(paths: Sequence[Path], output: Path) -> None:
-    """Refuse at once what could otherwise fail after a long time."""
+    """Raise an error at once for calls that would fail only after a long time."""
     if not paths:
-        raise KoalaError("No source was given. Give ConceptNet's dump, a TSV or JSON lines.")
+        raise KoalaError("No source given. Give ConceptNet's dump, a TSV or JSON lines.")
     check_outputs([output], paths)
 
 
@@ -93,28 +94,28 @@ def _read_sources(
             report("Reading", sum(sizes[:number]) + part.done, sum(sizes))
         if not n_kept:
             problem = (
-                f"nothing to keep: none of its {n_lines:,} lines is an English assertion of one "
-                "of the paper's relations."
+                f"no usable assertions: none of its {n_lines:,} lines is an English assertion of "
+                "one of the paper's relations."
             )
             raise FileError(path, problem)
         yield Source(path.name, n_lines, n_kept)
 
 
 class _Builder:
-    """Takes assertions in any order, then writes the store."""
+    """Collects assertions in any order, then writes the store."""
 
     def __init__(self, folder: Path, report: Progress) -> None:
         self._report = report
         self._entries = Sorter(folder, "entries")
         self._words = Sorter(folder, "words")
-        self._known: dict[str, tuple[str, str]] = {}
+        self._stems: BoundedCache[str, tuple[str, str]] = BoundedCache(_CACHE_SIZE)
         self._mentioned: set[str] = set()
         self._relations: Counter[str] = Counter()
         self._n_concepts = 0
         self._n_estimates = 0
 
     def add(self, assertion: Assertion) -> bool:
-        """Prune, re-weight and take an assertion; tell whether it is kept."""
+        """Re-weight and add an assertion; return False if it is pruned instead."""
         head, relation, tail, weight, is_estimate, pos, other_pos = assertion
         if head in DROPPED or tail in DROPPED:
             return False
@@ -130,24 +131,22 @@ class _Builder:
         return True
 
     def _stem(self, concept: str) -> tuple[str, str]:
-        """Give key and stems of a concept; those seen lately are remembered."""
-        found = self._known.get(concept)
+        """Return key and stems of a concept."""
+        found = self._stems.get(concept)
         if found is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
             stems = stem_content(concept)
-            found = self._known[concept] = build_key(stems), " ".join(stems)
+            found = self._stems[concept] = build_key(stems), " ".join(stems)
         return found
 
     def _mention(self, key: str, concept: str) -> None:
-        """Note a concept that may have no entry of its own, only to count it."""
-        if len(self._mentioned) >= _REMEMBERED:
+        """Record a concept that may have no entry of its own, so that it is counted."""
+        if len(self._mentioned) >= _CACHE_SIZE:
             self._mentioned.clear()
         self._mentioned.add(concept)
         self._entries.add(f"{key}\t{concept}\t{_MENTION}\t\t\n")
 
     def write(self, path: Path, sources: tuple[Source, ...]) -> StoreStatistics:
-        """Write the store; give what is in it."""
+        """Write the store and return its statistics."""
         with closing(create(path)) as connection:
             digest = write_blocks(connection, TRIPLES, self._merge_entries())
             words = (line[:-1].split("\t") for line in self._words.merge())
@@ -159,12 +158,12 @@ class _Builder:
                 relations={code[1:]: n for code, n in self._relations.most_common()},
                 sources=sources,
             )
-            facts = {"signature": digest[:12], "statistics": json.dumps(asdict(statistics))}
-            seal(connection, path, facts)
+            metadata = {"signature": digest[:12], "statistics": json.dumps(asdict(statistics))}
+            seal(connection, path, metadata)
         return statistics
 
     def _merge_entries(self) -> Iterator[tuple[str, str]]:
-        """Give key and line of every entry, in order and each once; count them on the way."""
+        """Yield key and line of every distinct entry, in order, and count them."""
         last_key = last_concept = None
         for name, rest in _merge_duplicates(self._read_entries()):
             key, concept, code, _ = name.split("\t")
@@ -175,7 +174,7 @@ class _Builder:
                 self._relations[code] += 1
                 self._n_estimates += rest[0] == "e"
             elif code[0] == _MENTION or rest[1] not in "n-":
-                continue  # a tail that is no noun is never matched; heads are kept as they are
+                continue  # a tail that is not a noun is never matched; heads are always stored
             if key != last_key:
                 last_key = key
                 self._index(key)
@@ -184,13 +183,13 @@ class _Builder:
     def _read_entries(self) -> Iterator[str]:
         n_lines = len(self._entries)
         for number, line in enumerate(self._entries.merge()):
-            if not number % _REPORTED:
+            if not number % _REPORT_EVERY:
                 self._report("Writing", number, n_lines)
             yield line
         self._report("Writing", n_lines, n_lines)
 
     def _index(self, key: str) -> None:
-        """Let a key of several stems be found by each of them."""
+        """Index a key of several stems by each of its stems."""
         stems = key.split(" ")
         if len(stems) > 1:
             for stem in stems:
@@ -201,8 +200,8 @@ class _Builder:
 def _format_rests(
     relation: str, weight: float, is_estimate: bool, pos: str | None, other_pos: str | None
 ) -> tuple[str, str]:
-    """Re-weight and write the end of an entry, for the head and for the tail."""
-    # ConceptNet gives three digits; a sum of floats has more.
+    """Re-weight and format the end of an entry, for the head and for the tail."""
+    # ConceptNet's weights have three digits; a sum of floats has more.
     adjusted = round(weight + ADJUSTMENTS.get(relation, 0.0), 3)
     return (
         format_rest(adjusted, is_estimate, pos, other_pos),
@@ -211,7 +210,7 @@ def _format_rests(
 
 
 def _merge_duplicates(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Give the name of every entry once, with the strongest of its weights."""
+    """Yield every distinct entry with its largest weight, as (name, rest)."""
     last, merged = None, ""
     for line in lines:
         name, _, rest = line[:-1].rpartition("\t")
@@ -226,9 +225,9 @@ def _merge_duplicates(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _merge_rests(one: str, other: str) -> str:
-    """Keep the stronger weight, a given one before an estimate; a noun before anything else.
+    """Merge duplicates: prefer given weights to estimates, then larger ones; prefer nouns.
 
-    A concept that may be a noun for one of two sources can be matched, so unknown comes second.
+    An unknown part of speech comes second, because the concept may be a noun and can be matched.
     """
     best = max(one, other, key=lambda rest: (rest.startswith("g"), float(rest[3:])))
     pos, other_pos = (

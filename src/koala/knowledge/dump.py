@@ -1,7 +1,7 @@
 """The official dump, `conceptnet-assertions-5.7.0.csv.gz` → assertions.
 
-A line has five columns, parted by tabs: `/a/[…]`, `/r/IsA`, `/c/en/start`, `/c/en/end/n`, and JSON
-with the weight. Nine lines of ten are in other languages: numpy finds those that are not.
+A line has five tab-separated columns: `/a/[…]`, `/r/IsA`, `/c/en/start`, `/c/en/end/n`, and JSON
+with the weight. Nine of ten lines are in other languages, so numpy selects the English ones.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,12 +25,12 @@ from koala.knowledge.assertion import (
 from koala.knowledge.lines import Block
 
 MARK = b"/a/["
-"""How every line starts."""
+"""Prefix of every line."""
 
 _ENGLISH = b"/c/en/"
 
 _Line = tuple[int, bytes, bytes, bytes, bytes]
-"""Number, relation, start, end, JSON."""
+"""Line number, relation, start, end, JSON."""
 
 
 def read_dump(path: Path, blocks: Iterable[Block]) -> Iterator[Part]:
@@ -38,7 +38,7 @@ def read_dump(path: Path, blocks: Iterable[Block]) -> Iterator[Part]:
     line = 1
     for block in blocks:
         array = np.frombuffer(block.data, dtype=np.uint8)
-        # Tabs and line ends; no byte before them occurs in a dump that is whole.
+        # Tabs and line ends; an intact dump has no other byte up to "\n".
         ends = np.flatnonzero(array <= ord("\n"))
         if _are_assertions(array, ends):
             columns = ends.reshape(-1, 5)  # (lines, columns): where each column ends
@@ -53,30 +53,30 @@ def read_dump(path: Path, blocks: Iterable[Block]) -> Iterator[Part]:
 
 
 def _read_lines(path: Path, lines: Iterable[_Line]) -> Iterator[Assertion]:
-    for number, relation, start, end, facts in lines:
+    for number, relation, start, end, data in lines:
         try:
             name = _find_relation(relation)
             if name is None:
                 continue
             head, tail = _parse_concept(start), _parse_concept(end)
-            weight = _parse_weight(facts)
+            weight = _parse_weight(data)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            problem = f"{describe(error)}; JSON with a weight was expected: {shorten(facts)}"
+            problem = f"{describe(error)}; expected JSON with a weight: {shorten(data)}"
             raise FileError(path, problem, line=number) from None
         if head and tail:
             yield Assertion(head[0], name, tail[0], weight, False, head[1], tail[1])
 
 
-# The dump is sorted, most concepts stand in several lines, and most lines of a source have the
-# same JSON: what was seen lately is remembered.
+# The caches pay off because the dump is sorted, most concepts are in several lines, and most lines
+# of a source have the same JSON.
 @lru_cache(1 << 17)
 def _parse_concept(uri: bytes) -> tuple[str, str | None] | None:
     return parse_concept(uri.decode())
 
 
 @lru_cache(1 << 12)
-def _parse_weight(facts: bytes) -> float:
-    return parse_weight(parse_json(facts.decode())["weight"])
+def _parse_weight(data: bytes) -> float:
+    return parse_weight(parse_json(data.decode())["weight"])
 
 
 @lru_cache(1 << 10)
@@ -87,10 +87,10 @@ def _find_relation(uri: bytes) -> str | None:
 def _find_english(
     data: bytes, array: NDArray[np.uint8], ends: NDArray[np.intp], line: int
 ) -> Iterator[_Line]:
-    """Give the lines of which both ends are English."""
+    """Yield the lines whose start and end are both English."""
     rows = np.arange(len(ends))
     for column in (1, 2):
-        for offset in (4, 5, 6, 1, 2, 3):  # the language first: it leaves the fewest
+        for offset in (4, 5, 6, 1, 2, 3):  # the language first: it excludes the most lines
             found = array.take(ends[rows, column] + offset, mode="clip")
             rows = rows[found == _ENGLISH[offset - 1]]
     for row, (a, b, c, d, e) in zip((rows + line).tolist(), ends[rows].tolist(), strict=True):
@@ -98,7 +98,7 @@ def _find_english(
 
 
 def _are_assertions(array: NDArray[np.uint8], ends: NDArray[np.intp]) -> bool:
-    """Tell whether every line starts with the mark, has five columns and ends with a brace."""
+    """Return whether every line starts with MARK, has five columns and ends with a brace."""
     if len(ends) % 5:
         return False
     found = array[ends].reshape(-1, 5)
@@ -111,18 +111,17 @@ def _are_assertions(array: NDArray[np.uint8], ends: NDArray[np.intp]) -> bool:
 
 
 def _find_english_slowly(path: Path, data: bytes, line: int) -> Iterator[_Line]:
-    """Do the same line by line, to say which line is broken; blank ones are passed over."""
+    """Do the same line by line, to name the damaged line; blank lines are skipped."""
     for number, whole in enumerate(data.split(b"\n"), line):
         text = whole.rstrip(b"\r")
         if not text.strip():
             continue
         columns = text.split(b"\t")
         if len(columns) != 5 or not text.startswith(MARK) or not text.endswith(b"}"):
-            came = f"{len(columns)} tab-separated column(s)"
-            came = "a damaged line" if len(columns) == 5 else came
-            expected = "five columns (/a/[…], relation, start, end, {…})"
-            problem = f"{came} came, {expected} were expected: {shorten(text)}"
+            expected = "five tab-separated columns (/a/[…], relation, start, end, {…})"
+            found = "a damaged line" if len(columns) == 5 else str(len(columns))
+            problem = f"expected {expected}, got {found}: {shorten(text)}"
             raise FileError(path, problem, line=number)
-        _, relation, start, end, facts = columns
+        _, relation, start, end, data_column = columns
         if start.startswith(_ENGLISH) and end.startswith(_ENGLISH):
-            yield number, relation, start, end, facts
+            yield number, relation, start, end, data_column

@@ -10,10 +10,10 @@ from typing import IO, NamedTuple
 from koala.errors import FileError
 
 BLOCK_BYTES = 1 << 20
-"""At most so many bytes a block: few enough for the processor's cache."""
+"""Maximum bytes of a block: few enough for the processor's cache."""
 
 LONGEST_LINE = 1 << 20
-"""The official dump's longest line has some ten thousand bytes."""
+"""Maximum bytes of a line; the official dump's longest line has about ten thousand."""
 
 _READ_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
@@ -24,19 +24,19 @@ class Block(NamedTuple):
 
     data: bytes
     done: int
-    """How many bytes of the file were read to get here."""
+    """Bytes of the file read so far."""
 
 
 def read_blocks(path: Path) -> Iterator[Block]:
-    """Give a file block by block, cut at line ends; `-` is stdin."""
+    """Read a file in blocks that end at line ends; `-` is stdin."""
     done, rest = 0, b""
-    for subword, done in _read_subwords(path):
-        end = subword.rfind(b"\n") + 1
+    for chunk, done in _read_chunks(path):
+        end = chunk.rfind(b"\n") + 1
         if end:
-            yield Block(b"".join((rest, memoryview(subword)[:end])), done)
-            rest = subword[end:]
+            yield Block(b"".join((rest, memoryview(chunk)[:end])), done)
+            rest = chunk[end:]
         else:
-            rest += subword
+            rest += chunk
         if len(rest) > LONGEST_LINE:
             problem = f"more than {LONGEST_LINE:,} bytes without a line end: not a ConceptNet file."
             raise FileError(path, problem)
@@ -44,23 +44,23 @@ def read_blocks(path: Path) -> Iterator[Block]:
         yield Block(rest + b"\n", done)
 
 
-def _read_subwords(path: Path) -> Iterator[tuple[bytes, int]]:
-    """Give the bytes of a file, decompressed if it is gzipped, and how much of it was read."""
+def _read_chunks(path: Path) -> Iterator[tuple[bytes, int]]:
+    """Yield the bytes of a file, decompressed if gzipped, and how many bytes were read so far."""
     try:
         with _open(path) as file:
-            subword = file.read(_READ_BYTES)
-            if subword.startswith(_GZIP):
-                yield from _gunzip(path, subword, file)
+            chunk = file.read(_READ_BYTES)
+            if chunk.startswith(_GZIP):
+                yield from _gunzip(path, chunk, file)
                 return
             done = 0
-            while subword:
-                done += len(subword)
-                yield subword, done
-                subword = file.read(BLOCK_BYTES)
+            while chunk:
+                done += len(chunk)
+                yield chunk, done
+                chunk = file.read(BLOCK_BYTES)
     except FileNotFoundError:
         raise FileError(path, "no such file. Check the path.") from None
     except IsADirectoryError:
-        raise FileError(path, "this is a folder, a file was expected.") from None
+        raise FileError(path, "this is a folder, expected a file.") from None
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror}).") from None
 
@@ -69,21 +69,21 @@ def _open(path: Path) -> "nullcontext[IO[bytes]] | IO[bytes]":
     return nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb")
 
 
-def _gunzip(path: Path, waiting: bytes, file: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+def _gunzip(path: Path, pending: bytes, file: IO[bytes]) -> Iterator[tuple[bytes, int]]:
     """Decompress one gzip member after another; zlib verifies length and checksum of each."""
     member = zlib.decompressobj(wbits=31)
-    done = len(waiting)
+    done = len(pending)
     try:
-        while waiting:
-            # Bounded, since a small piece can hold very much.
-            yield member.decompress(waiting, BLOCK_BYTES), done
-            waiting = member.unconsumed_tail or member.unused_data
-            if not waiting:
-                waiting = file.read(_READ_BYTES)
-                done += len(waiting)
-            if member.eof and waiting:
+        while pending:
+            # Bounded, because a few compressed bytes can expand to very many.
+            yield member.decompress(pending, BLOCK_BYTES), done
+            pending = member.unconsumed_tail or member.unused_data
+            if not pending:
+                pending = file.read(_READ_BYTES)
+                done += len(pending)
+            if member.eof and pending:
                 member = zlib.decompressobj(wbits=31)
     except zlib.error as error:
         raise FileError(path, f"damaged gzip file ({error}). Download it again.") from None
     if not member.eof:
-        raise FileError(path, "the gzip file breaks off before its end. Download it again.")
+        raise FileError(path, "truncated gzip file. Download it again.")

@@ -1,8 +1,9 @@
-"""The right ten triples for an entity in a procedure: Algorithm 1 of the paper.
+"""Retrieve the ten best triples for an entity in a procedure: Algorithm 1 of the paper.
 
-The entity's one-hop subgraph is split in two. *Exact*: the neighbour concept is named in prompt or
-text. *Fuzzy*: all others, by the best cosine of the neighbour, in the triple's sentence, with a
-content word of the text, in its context. Exact ones come first, by weight, then fuzzy ones.
+The entity's one-hop subgraph is split in two. *Exact* matches: the neighbour concept occurs in the
+question or the text. *Fuzzy* matches: all others, scored by the highest cosine between the
+neighbour, encoded in the triple's sentence, and a content word of the text, encoded in its context.
+Exact matches come first, by weight, then fuzzy matches, by score.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,12 +26,14 @@ N_TRIPLES = 10
 """N_K of the paper (section 4.3.1)."""
 
 LEAST_OVERLAP = 0.5
+"""An exact match needs at least this share of the neighbour's content words in the text."""
+
 LEAST_WEIGHT = 1.0
-"""An exact match needs at least this share of the neighbour's words, and this weight."""
+"""An exact match needs at least this weight."""
 
 Progress = Callable[[int, int], None]
 Triples = list[tuple[tuple[Triple, ...], ...]]
-"""For every procedure and entity, best first."""
+"""For each entity of each procedure its triples, best first."""
 
 
 class Match(StrEnum):
@@ -42,14 +45,15 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A triple, how it was found, and the number it was ranked by: its weight or its cosine."""
+    """A triple and how it was found."""
 
     triple: Triple
     match: Match
     score: float
+    """What it was ranked by: the weight of an exact match, the cosine of a fuzzy one."""
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values, the pseudo-sentence too."""
+        """Return a JSON-compatible dict, including the triple's sentence."""
         triple = self.triple
         return {
             "head": triple.head,
@@ -65,18 +69,19 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """An entity in a procedure with its subgraph, split."""
+    """An entity in a procedure with its subgraph, split into exact matches and others."""
 
     procedure: int
     stems: frozenset[str]
+    """Stems of the entity's own names."""
     exact: tuple[Retrieved, ...]
     others: tuple[Neighbour, ...]
 
 
 class Retriever:
-    """Retrieves triples for many procedures at once; each distinct triple is encoded once.
+    """Retrieves triples for many procedures at once, and encodes each distinct triple only once.
 
-    Without an encoder only exact matches are found, in milliseconds.
+    Without an encoder it finds only exact matches, in milliseconds.
     """
 
     def __init__(
@@ -95,9 +100,9 @@ class Retriever:
     def retrieve(
         self, procedures: Sequence[Procedure], *, progress: Progress | None = None
     ) -> list[tuple[tuple[Retrieved, ...], ...]]:
-        """Retrieve for every entity of every annotated procedure, best first."""
+        """Return for each entity of each annotated procedure its triples, best first."""
         if any(not step.words for procedure in procedures for step in procedure.steps if step.text):
-            raise KoalaError("Annotate procedures before retrieving knowledge for them.")
+            raise KoalaError("The procedures are not annotated. Call annotate on them first.")
         queries = [
             self._build_query(number, procedure, entity)
             for number, procedure in enumerate(procedures)
@@ -127,7 +132,7 @@ class Retriever:
     def _rank_fuzzy(
         self, procedures: Sequence[Procedure], queries: Sequence[_Query], progress: Progress | None
     ) -> list[list[Retrieved]]:
-        """Rank what is left of each subgraph; a query that has enough exact triples gets none."""
+        """Rank each query's other neighbours; queries with enough exact matches have none."""
         if self._vectors is None or self._encoder is None:
             return [[] for _ in queries]
         distinct = {(n.triple, n.side): None for query in queries for n in query.others}
@@ -141,7 +146,7 @@ class Retriever:
                 ranked.append([])
                 continue
             stems, words = texts[query.procedure]
-            # The entity itself is no evidence for its neighbours.
+            # Mentions of the entity itself are no evidence for its neighbours.
             words = words[[stem not in query.stems for stem in stems]]
             table = np.stack([vectors[n.triple, n.side] for n in query.others])
             found = (
@@ -155,12 +160,12 @@ class Retriever:
 def _encode_texts(
     encoder: Encoder, procedures: Sequence[Procedure]
 ) -> list[tuple[list[str], NDArray[np.float32]]]:
-    """Give stem and vector of every content word, each text encoded in one piece."""
+    """Return stems and vectors of the content words of each text, encoded as a whole."""
     texts = [[w.text for step in p.steps for w in step.words] for p in procedures]
     encoded = []
     for words, vectors in zip(texts, encoder.encode(texts), strict=True):
-        kept = [i for i, word in enumerate(words) if is_content(word)]
-        encoded.append(([stem(words[i].lower()) for i in kept], vectors[kept]))
+        content = [i for i, word in enumerate(words) if is_content(word)]
+        encoded.append(([stem(words[i].lower()) for i in content], vectors[content]))
     return encoded
 
 
@@ -173,7 +178,7 @@ def retrieve_triples(
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Triples:
-    """Retrieve from a store, koala's own where none is named; give the triples alone."""
+    """Retrieve triples from a store (default: $KOALA_STORE, else the bundled one)."""
     encoder = open_encoder(threads=n_threads) if has_fuzzy else None
     retriever = Retriever(Store.keep_open(store), encoder, n_triples=n_triples)
     found = retriever.retrieve(procedures, progress=progress)
@@ -181,7 +186,7 @@ def retrieve_triples(
 
 
 def is_exact(neighbour: Neighbour, named: frozenset[str]) -> bool:
-    """Tell whether at least half of the neighbour's words are named; light triples never are."""
+    """Return whether the weight suffices and half of the neighbour's stems are in `named`."""
     stems = neighbour.stems
     if neighbour.triple.weight < LEAST_WEIGHT or not stems:
         return False
@@ -189,7 +194,7 @@ def is_exact(neighbour: Neighbour, named: frozenset[str]) -> bool:
 
 
 def best_cosine(neighbours: NDArray[np.float32], words: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give for each neighbour (n, width) the highest cosine with any word (words, width)."""
+    """Return for each neighbour (n, width) its highest cosine with any word (words, width)."""
     if not len(words):
         return np.zeros(len(neighbours), dtype=np.float32)
     cosines: NDArray[np.float32] = _unit(neighbours) @ _unit(words).T
@@ -209,7 +214,7 @@ def _exact_order(found: Retrieved) -> tuple[object, ...]:
 
 def _fuzzy_order(found: Retrieved) -> tuple[object, ...]:
     triple = found.triple
-    # Rounded, so that the last bits of a sum do not decide.
+    # Rounded, so that floating-point noise does not decide.
     return (-round(found.score, 4), -triple.weight, triple.head, triple.relation, triple.tail)
 
 
@@ -219,5 +224,5 @@ def _stems_of_text(procedure: Procedure) -> frozenset[str]:
 
 
 def _stem_all(name: str) -> tuple[str, ...]:
-    """Stem a name of stop words alone: "top" of the list is still an entity."""
+    """Stem a name that has only stop words: "top" is one, and may still be an entity."""
     return tuple(stem(word) for word in name.lower().split())

@@ -1,4 +1,4 @@
-"""Sort more lines than fit in memory: sorted runs on disk, merged as they are read."""
+"""External sorting of more lines than fit in memory: sorted runs on disk, merged while reading."""
 
 import heapq
 from collections.abc import Iterable, Iterator
@@ -6,14 +6,14 @@ from pathlib import Path
 
 RUN_CHARACTERS = 1 << 26
 RUN_LINES = 1 << 20
-"""A run holds at most so much: some 150 MB with what Python adds to a string."""
+"""Maximum size of a run: about 150 MB in memory, with Python's overhead per string."""
 
-MOST_RUNS = 128
-"""Then they are merged to one: a process may not open files without end."""
+MAX_RUNS = 128
+"""This many runs are merged into one, since a process can only open so many files."""
 
 
 class Sorter:
-    """Takes lines in any order, each with its line end, and gives them back sorted."""
+    """Takes lines in any order, each with its line end, and returns them sorted."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -28,7 +28,7 @@ class Sorter:
         return self._n_written + len(self._lines)
 
     def add(self, line: str) -> None:
-        """Take one line."""
+        """Add one line."""
         self._lines.append(line)
         self._n_characters += len(line)
         if self._n_characters >= RUN_CHARACTERS or len(self._lines) >= RUN_LINES:
@@ -40,7 +40,7 @@ class Sorter:
         self._n_written += len(self._lines)
         self._lines = []
         self._n_characters = 0
-        if len(self._runs) == MOST_RUNS:
+        if len(self._runs) == MAX_RUNS:
             runs, self._runs = self._runs, []
             self._write(heapq.merge(*map(_read_run, runs)))
 
@@ -52,7 +52,7 @@ class Sorter:
         self._n_runs += 1
 
     def merge(self) -> Iterator[str]:
-        """Give all lines in order, once; runs are removed when they are read."""
+        """Yield all lines in order; can be called once, since runs are deleted after reading."""
         self._lines.sort()
         if not self._runs:
             return iter(self._lines)

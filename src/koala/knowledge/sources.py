@@ -19,14 +19,16 @@ from koala.knowledge.dump import MARK, read_dump
 from koala.knowledge.lines import Block, read_blocks
 
 WORDNET_WEIGHT = 2.0
+"""Estimated weight of an assertion without one that is also in WordNet."""
+
 UNKNOWN_WEIGHT = 1.0
-"""Estimates where no weight is given: for what WordNet says too, and where nothing is known."""
+"""Estimated weight of an assertion about which nothing else is known."""
 
 _BOM = b"\xef\xbb\xbf"
-_LOOKED_AT = 1000
+_INSPECTED_LINES = 1000
 _COLUMNS = ("head", "relation", "tail", "weight")  # of a TSV without a header
 _EXPECTED = (
-    "ConceptNet's dump (/a/[…], relation, start, end, JSON, parted by tabs), a TSV "
+    "ConceptNet's dump (tab-separated /a/[…], relation, start, end, JSON), a TSV "
     "(head, relation, tail) or JSON lines (rel, start, end)"
 )
 
@@ -35,22 +37,23 @@ LineReader = Callable[[str], Assertion | None]
 
 
 def read_parts(path: Path, *, exclude: Collection[str] = ()) -> Iterator[Part]:
-    """Read a file piece by piece; rows of a TSV whose only sources are in `exclude` are left out.
+    """Read a file block by block; rows of a TSV all of whose sources are in `exclude` are left out.
 
-    A broken line is refused, and so is a file with no line of a known kind.
+    A damaged line raises an error, and so does a file of an unknown format.
     """
     blocks = read_blocks(path)
     first = next(blocks, None)
     if first is None:
-        raise FileError(path, "this file is empty.")
+        raise FileError(path, f"this file is empty, expected {_EXPECTED}.")
     first = first._replace(data=first.data.removeprefix(_BOM))
     read = _choose_reader(path, first, frozenset(exclude))
     return read(path, chain((first,), blocks))
 
 
 def _choose_reader(path: Path, block: Block, exclude: frozenset[str]) -> Reader:
-    """Tell by its first lines what a file is."""
-    lines = [line.strip(b"\r") for line in block.data.split(b"\n", _LOOKED_AT)[:_LOOKED_AT]]
+    """Detect the format of a file by its first lines."""
+    lines = block.data.split(b"\n", _INSPECTED_LINES)[:_INSPECTED_LINES]
+    lines = [line.strip(b"\r") for line in lines]
     header = [name.decode("utf-8", "replace").strip().lower() for name in lines[0].split(b"\t")]
     if {"head", "relation", "tail"} <= set(header):
         return _read_text(Table(header, exclude).parse, has_header=True)
@@ -62,13 +65,13 @@ def _choose_reader(path: Path, block: Block, exclude: frozenset[str]) -> Reader:
             return _read_text(parse_object)
         if len(columns) >= 3 and find_relation(columns[1].decode("utf-8", "replace")):
             return _read_text(Table(_COLUMNS, exclude, n_needed=3).parse)
-    came = next((line for line in lines if line.strip()), b"")
-    problem = f"not a file of ConceptNet: {shorten(came)} came, expected was {_EXPECTED}."
+    found = next((line for line in lines if line.strip()), b"")
+    problem = f"not a ConceptNet file: expected {_EXPECTED}, got {shorten(found)}."
     raise FileError(path, problem, line=1)
 
 
 def _read_text(parse: LineReader, *, has_header: bool = False) -> Reader:
-    """Make a reader of whole files from one of lines."""
+    """Turn a parser of lines into a reader of files."""
 
     def read(path: Path, blocks: Iterable[Block]) -> Iterator[Part]:
         line = 1
@@ -96,23 +99,23 @@ def _parse_lines(
 
 
 def parse_object(line: str) -> Assertion | None:
-    """Read a JSON object with `rel`, `start`, `end` and perhaps `weight`."""
-    facts = parse_json(line)
-    if not isinstance(facts, dict):
-        raise ValueError("an object with rel, start and end was expected")
-    name = find_relation(facts["rel"])
-    head, tail = parse_concept(facts["start"]), parse_concept(facts["end"])
-    weight = facts.get("weight")
+    """Parse a JSON object with `rel`, `start`, `end` and optionally `weight`."""
+    value = parse_json(line)
+    if not isinstance(value, dict):
+        raise ValueError("expected an object with rel, start and end")
+    name = find_relation(value["rel"])
+    head, tail = parse_concept(value["start"]), parse_concept(value["end"])
+    weight = value.get("weight")
     is_estimate = weight is None
     weight = UNKNOWN_WEIGHT if is_estimate else parse_weight(weight)
     if not (name and head and tail):
         return None
-    (head[0] + tail[0]).encode()  # JSON can escape half a character
+    (head[0] + tail[0]).encode()  # fails on lone surrogates, which JSON can escape
     return Assertion(head[0], name, tail[0], weight, is_estimate, head[1], tail[1])
 
 
 class Table:
-    """Reads tab-separated rows by the names of their columns."""
+    """Parses tab-separated rows by the names of their columns."""
 
     def __init__(
         self, header: Sequence[str], exclude: frozenset[str], *, n_needed: int | None = None
@@ -122,12 +125,12 @@ class Table:
         self._n_needed = n_needed or len(header)
 
     def parse(self, line: str) -> Assertion | None:
-        """Read a row."""
+        """Parse a row."""
         cells = line.split("\t")
         if len(cells) < self._n_needed:
             names = ", ".join(self._header[: self._n_needed])
-            came = f"{len(cells)} tab-separated column(s) came"
-            raise ValueError(f"{came}, {self._n_needed} were expected ({names})")
+            expected = f"{self._n_needed} tab-separated columns ({names})"
+            raise ValueError(f"expected {expected}, got {len(cells)}")
         row = dict(zip(self._header, cells, strict=False))
         name = find_relation(row["relation"])
         if name is None or self._is_excluded(row):
@@ -144,9 +147,9 @@ class Table:
 
 
 def weigh(row: dict[str, str]) -> tuple[float, bool]:
-    """Give the weight of a row and whether it is estimated: by WordNet, else by the votes.
+    """Return the weight of a row and whether it is estimated: by WordNet, else by the votes.
 
-    The estimate is the true weight for 73.6 % of the 9,515 rows with one (RelatedTo not counted).
+    Of the 9,515 rows that give a weight, without RelatedTo, the estimate is exact for 73.6 %.
     """
     given = row.get("real_cn5_weight") or row.get("weight")
     if given and given.strip():
@@ -164,4 +167,4 @@ def _parse_number(cell: str, what: str) -> float:
     try:
         return parse_weight(float(cell))
     except ValueError:
-        raise ValueError(f"the {what} is {cell!r}, a number was expected") from None
+        raise ValueError(f"the {what} is {cell!r}, expected a finite number") from None

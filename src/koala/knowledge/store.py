@@ -1,4 +1,4 @@
-"""Store: everything ConceptNet says about an entity, from a file that opens at once."""
+"""Store: ConceptNet's triples about an entity, from an indexed file that opens instantly."""
 
 import itertools
 import json
@@ -17,23 +17,24 @@ from koala.knowledge.triple import Triple
 from koala.text.nlp import stem_content
 
 PACK = Path(__file__).parent / "pack" / "conceptnet-5.6.store"
-"""The store that koala brings; `pack/README.md` says where it is from and how it is rebuilt."""
+"""The bundled store; `pack/README.md` describes its origin and how to rebuild it."""
 
 VARIABLE = "KOALA_STORE"
-"""Environment variable that names another store."""
+"""Environment variable with the path of another store."""
 
 LEAST_SIMILARITY = 0.5
-"""A phrase is about concepts at least so similar to it (section 4.3.1 of the paper)."""
+"""Minimum Jaccard similarity of a phrase and a matching concept (section 4.3.1 of the paper)."""
 
 TRIPLES = "triples"
-"""A table of the file: the key of a concept → lines of triples, one concept of each below it.
+"""Table of the file: key of a concept → lines, one for each triple of a concept with this key.
 
-A line has the concept, `h` or `t` for its side with the relation, the other concept, and then
-given or estimated, both parts of speech and the weight: `leaf, hPartOf, plant, en-2.0`.
+A line has four tab-separated fields: the concept; its side (`h` or `t`) and the relation; the other
+concept; and given or estimated (`g` or `e`), both parts of speech and the weight. Example:
+`leaf, hPartOf, plant, en-2.0`.
 """
 
 WORDS = "words"
-"""A table of the file: a stem → the keys of several stems that hold it."""
+"""Table of the file: stem → the keys of several stems that contain it."""
 
 Side = Literal["head", "tail"]
 
@@ -42,15 +43,15 @@ _POS = {"-": None, "n": "n", "v": "v", "a": "a", "r": "r"}
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A triple about an entity, with the concept at its other end."""
+    """A triple about an entity; the neighbour is the concept at the other end."""
 
     triple: Triple
     entity_side: Side
-    """Where the concept that matches the entity stands."""
+    """The side of the concept that matches the entity."""
 
     @property
     def side(self) -> Side:
-        """Where the neighbour stands."""
+        """The side of the neighbour."""
         return "tail" if self.entity_side == "head" else "head"
 
     @property
@@ -76,17 +77,17 @@ class Source:
     name: str
     lines: int
     kept: int
-    """Assertions that passed the pruning, duplicates counted."""
+    """Assertions left after pruning, including duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStatistics:
-    """What is in a store."""
+    """Counts of a store's contents."""
 
     triples: int
     concepts: int
     estimates: int
-    """Triples whose weight is an estimate."""
+    """Number of triples whose weight is an estimate."""
     relations: dict[str, int]
     sources: tuple[Source, ...]
 
@@ -96,15 +97,16 @@ class StoreStatistics:
         return self.estimates / self.triples if self.triples else 0.0
 
 
-_MOST_KNOWN = 256
-"""Entities whose triples are kept: *water* comes again in the next text. Some 50 kB each."""
+_CACHED_ENTITIES = 256
+"""Cached results of `about`, since entities such as *water* recur; about 50 kB each."""
 
 
 def _find(path: str | Path | None) -> Path:
-    """Find a store: this one, else the one that KOALA_STORE names, else koala's own."""
+    """Return the path of a store: `path`, else $KOALA_STORE, else the bundled store."""
     named = os.environ.get(VARIABLE)
     if path is None and named and not Path(named).exists():
-        raise FileError(named, f"no such store; the variable {VARIABLE} names it.")
+        problem = f"no such store. Correct the environment variable {VARIABLE}, or unset it."
+        raise FileError(named, problem)
     return Path(path or named or PACK)
 
 
@@ -114,58 +116,58 @@ def _open_once(path: Path, _version: tuple[int, int] | None) -> "Store":
 
 
 class Store:
-    """Triples by the stems of their concepts. May be used from several threads and processes."""
+    """Triples by the stems of their concepts. Safe to use from several threads and processes."""
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
-        self._facts = file.read_facts()
+        self._metadata = file.read_metadata()
         self._known: BoundedCache[tuple[tuple[str, ...], ...], list[Neighbour]] = BoundedCache(
-            _MOST_KNOWN
+            _CACHED_ENTITIES
         )
 
     @classmethod
     def open(cls, path: str | Path | None = None) -> Self:
-        """Open a store: this one, else the one that KOALA_STORE names, else koala's own."""
+        """Open a store: `path`, else $KOALA_STORE, else the bundled store."""
         return cls(BlockFile(_find(path)))
 
     @classmethod
     def keep_open(cls, path: str | Path | None = None) -> "Store":
-        """Open a store for the rest of the process; the same one again if it has not changed."""
+        """Open a store like `open`, but return the open one again while its file is unchanged."""
         found = _find(path)
         status = found.stat() if found.is_file() else None
         return _open_once(found, (status.st_mtime_ns, status.st_size) if status else None)
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Path of the file."""
         return self._file.path
 
     @property
     def signature(self) -> str:
-        """Twelve hexadecimal digits that change when a triple or its stems do, and only then."""
-        return self._facts["signature"]
+        """Twelve hexadecimal digits that change if and only if a triple or its stems change."""
+        return self._metadata["signature"]
 
     def statistics(self) -> StoreStatistics:
-        """Count what is in the store."""
-        facts: dict[str, Any] = json.loads(self._facts["statistics"])
-        sources = tuple(Source(**source) for source in facts.pop("sources"))
-        return StoreStatistics(**facts, sources=sources)
+        """Return the counts of the store's contents."""
+        counts: dict[str, Any] = json.loads(self._metadata["statistics"])
+        sources = tuple(Source(**source) for source in counts.pop("sources"))
+        return StoreStatistics(**counts, sources=sources)
 
     def about(self, aliases: Iterable[Sequence[str]]) -> list[Neighbour]:
-        """Give all triples about an entity, by weight; each once, from its more similar side.
+        """Return all triples about an entity, by weight; each once, from its more similar side.
 
-        An alias is the stems of a name. One stem matches the concepts of that stem alone, several
-        match concepts whose stems have a Jaccard similarity of at least one half. The entity is
-        the head, or either side where the relation allows it, and a noun where that is known.
+        An alias is the stems of a name. A single stem matches concepts with exactly that stem;
+        several stems match concepts with a Jaccard similarity of at least 0.5. The entity must be
+        the head, or on either side if the relation allows it, and not known to be other than a
+        noun.
 
         >>> store.about([("carbon", "dioxid"), ("co2",)])  # doctest: +SKIP
         """
         name = tuple(tuple(_check(alias)) for alias in aliases)
-        known = self._known.get(name)
-        if known is None:
-            known = self._find_about(name)
-            self._known[name] = known
-        return list(known)
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = self._find_about(name)
+        return list(found)
 
     def _find_about(self, aliases: tuple[tuple[str, ...], ...]) -> list[Neighbour]:
         found: dict[tuple[str, str, str], tuple[tuple[float, Side], Triple]] = {}
@@ -181,7 +183,7 @@ class Store:
         return sorted(neighbours, key=_order)
 
     def __iter__(self) -> Iterator[Triple]:
-        """Give every triple, in an order that stays."""
+        """Yield every triple, always in the same order."""
         for _, lines in self._file.read_groups(TRIPLES):
             for line in lines:
                 triple, side, _ = parse_entry(line)
@@ -202,7 +204,7 @@ class Store:
         return Store.open, (self.path,)
 
     def _find_keys(self, aliases: Iterable[Sequence[str]]) -> dict[str, float]:
-        """Find the keys that match one of the aliases, with their similarity."""
+        """Return the keys that match an alias, with their highest similarity."""
         best: dict[str, float] = {}
         for alias in aliases:
             for key, similarity in self._compare(frozenset(alias)):
@@ -210,7 +212,7 @@ class Store:
         return best
 
     def _compare(self, stems: frozenset[str]) -> Iterator[tuple[str, float]]:
-        """Give the keys that are similar enough to a name, with their Jaccard similarity."""
+        """Yield the keys that match a name's stems, with their Jaccard similarity."""
         if len(stems) == 1:
             yield from ((stem, 1.0) for stem in stems)
             return
@@ -223,17 +225,17 @@ class Store:
 
 def _check(alias: Sequence[str]) -> Sequence[str]:
     if isinstance(alias, str):
-        raise TypeError(f"An alias is a sequence of stems, the string {alias!r} came.")
+        raise TypeError(f"An alias must be a sequence of stems, not the string {alias!r}.")
     return alias
 
 
 def build_key(stems: Iterable[str]) -> str:
-    """Join the stems of a concept to what it is found by: each once, sorted."""
+    """Join the distinct stems of a concept, sorted, to the key it is found by."""
     return " ".join(sorted(set(stems)))
 
 
 def format_rest(weight: float, is_estimate: bool, pos: str | None, other_pos: str | None) -> str:
-    """Write the end of an entry's line: given or estimated, both parts of speech, the weight.
+    """Format the last field of a line: given or estimated, both parts of speech, the weight.
 
     >>> format_rest(2.0, True, "n", None)
     'en-2.0'
@@ -242,7 +244,7 @@ def format_rest(weight: float, is_estimate: bool, pos: str | None, other_pos: st
 
 
 def parse_entry(line: str) -> tuple[Triple, Side, str | None]:
-    """Read a line: the triple, side and part of speech of the concept that it stands under.
+    """Parse a line into the triple, and side and part of speech of the line's own concept.
 
     >>> triple, side, pos = parse_entry("leaf\\thPartOf\\tplant\\ten-2.0")
     >>> triple.sentence, side, pos

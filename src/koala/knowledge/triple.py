@@ -36,10 +36,10 @@ PHRASES: dict[str, tuple[str, str | None]] = {
     "HasLastSubevent": ("ends with", "ends when you"),
     "Causes": ("causes", "makes you"),
 }
-"""How to say a relation, and how where the tail is a verb ("is used to cut bread")."""
+"""Relation → its phrase, and the phrase before a verb ("is used to cut bread") if it differs."""
 
 RELATIONS = tuple(PHRASES)
-"""The 32 relations that the paper keeps."""
+"""The 32 relations that the paper uses."""
 
 EITHER_SIDE = frozenset(
     {
@@ -60,7 +60,7 @@ EITHER_SIDE = frozenset(
         "Causes",
     }
 )
-"""Relations in which the entity may stand on either side; in the others it is the head."""
+"""Relations in which the entity may be head or tail; in all others it must be the head."""
 
 
 def _set(words: str) -> frozenset[str]:
@@ -85,7 +85,7 @@ _VERBS = _set(
     think throw understand wait wake want wear weigh wipe write
     """
 )
-"""Verbs that open ConceptNet's activities ("make bread") and hardly ever a noun phrase."""
+"""Verbs that begin ConceptNet's activities ("make bread") and hardly ever a noun phrase."""
 
 _VERBS_AND_NOUNS = _set(
     """
@@ -93,7 +93,7 @@ _VERBS_AND_NOUNS = _set(
     ride stand start stop study swim talk thank travel try turn use visit walk wash watch win work
     """
 )
-"""Verbs only where more follows: play the piano, but not a play."""
+"""Words that are verbs only if more words follow: "play the piano", but not "play"."""
 
 _EVENTS = frozenset(
     {"HasSubevent", "HasPrerequisite", "HasFirstSubevent", "HasLastSubevent", "Causes"}
@@ -123,9 +123,9 @@ class Triple:
     weight: float = 1.0
     """ConceptNet's weight after the paper's re-weighting."""
     is_estimate: bool = False
-    """The weight was not given: it is estimated from what else is known."""
+    """Whether the source gave no weight, so that it is estimated."""
     head_pos: str | None = None
-    """n, v, a, r: noun, verb, adjective, adverb; None is unknown."""
+    """n, v, a, r: noun, verb, adjective, adverb; None: unknown."""
     tail_pos: str | None = None
 
     @property
@@ -161,13 +161,13 @@ def _is_verb(text: str, pos: str | None) -> bool:
 
 
 def _is_gerund(text: str) -> bool:
-    """Tell whether a phrase is an activity: making bread."""
+    """Return whether a phrase is an activity: making bread."""
     first, _, rest = text.partition(" ")
     return first.endswith("ing") and rest != ""
 
 
 def _is_plural(text: str) -> bool:
-    """Judge by the last word of the noun phrase: cans of soup, tectonic plates."""
+    """Judge by the head of the noun phrase: cans of soup, tectonic plates."""
     words = text.split(" ")
     cut = next((n for n, word in enumerate(words) if n and word in _PREPOSITIONS), len(words))
     word = words[cut - 1]
@@ -181,7 +181,7 @@ def _is_singular_in_s(word: str) -> bool:
 
 
 def _agree(phrase: str) -> str:
-    """Put the verb into the plural: is → are, requires → require."""
+    """Turn the verb into the plural: is → are, requires → require."""
     verb, space, rest = phrase.partition(" ")
     irregular = {"is": "are", "has": "have", "does": "do"}
     return irregular.get(verb, verb.removesuffix("s")) + space + rest

@@ -1,4 +1,4 @@
-"""Vectors of neighbour concepts in their triples, computed once and kept on disk."""
+"""Vectors of neighbour concepts in their triples, cached on disk."""
 
 import hashlib
 import sqlite3
@@ -15,17 +15,17 @@ from koala.knowledge.triple import Triple
 
 Vector = NDArray[np.float32]
 Neighbour = tuple[Triple, str]
-"""A triple and the side on which the neighbour stands: head or tail."""
+"""A triple and the side of the neighbour: head or tail."""
 
-_ENCODED_AT_ONCE = 2048
-_ASKED_AT_ONCE = 500
+_ENCODER_BATCH = 2048
+_QUERY_BATCH = 500
 
 
 class NeighbourVectors:
     """Gives each neighbour concept the mean of its words' vectors in the triple's sentence.
 
-    Vectors are kept with 16 bits, and rounded so before first use: the second run gives what the
-    first gave.
+    Vectors are cached in float16 and rounded to it before first use, so that cached and fresh
+    vectors are equal.
     """
 
     def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
@@ -39,13 +39,13 @@ class NeighbourVectors:
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[Neighbour, Vector]:
-        """Give the vector of each neighbour; what is new is encoded in batches and kept."""
+        """Return the vector of each neighbour; vectors not in the cache are encoded and added."""
         keys = {_key(neighbour): neighbour for neighbour in neighbours}
         with self._connect() as connection:
             found = self._read(connection, list(keys))
             missing = [key for key in keys if key not in found]
-            for start in range(0, len(missing), _ENCODED_AT_ONCE):
-                part = missing[start : start + _ENCODED_AT_ONCE]
+            for start in range(0, len(missing), _ENCODER_BATCH):
+                part = missing[start : start + _ENCODER_BATCH]
                 new = dict(zip(part, self._encode([keys[key] for key in part]), strict=True))
                 self._write(connection, new)
                 found |= new
@@ -71,8 +71,8 @@ class NeighbourVectors:
         self, connection: sqlite3.Connection, keys: Sequence[bytes]
     ) -> dict[bytes, NDArray[np.float16]]:
         found = {}
-        for start in range(0, len(keys), _ASKED_AT_ONCE):
-            part = keys[start : start + _ASKED_AT_ONCE]
+        for start in range(0, len(keys), _QUERY_BATCH):
+            part = keys[start : start + _QUERY_BATCH]
             marks = ",".join("?" * len(part))
             query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
             for key, raw in connection.execute(query, part):
@@ -97,7 +97,10 @@ class NeighbourVectors:
 
 
 def find_concept(words: Sequence[str], triple: Triple, side: str) -> tuple[int, int]:
-    """Find the words of a concept in its triple's sentence: the head first, the tail last."""
+    """Return the span of a concept in its triple's sentence; the whole sentence if not found.
+
+    Of several matches, the first is the head and the last is the tail.
+    """
     concept = (triple.head if side == "head" else triple.tail).split()
     starts = range(len(words) - len(concept) + 1)
     for start in starts if side == "head" else reversed(starts):
@@ -108,6 +111,6 @@ def find_concept(words: Sequence[str], triple: Triple, side: str) -> tuple[int, 
 
 def _key(neighbour: Neighbour) -> bytes:
     triple, side = neighbour
-    # The sentence, too: how a relation is said may change with a version.
+    # Including the sentence, because a later version may phrase a relation differently.
     text = "\t".join((triple.head, triple.relation, triple.tail, side, triple.sentence))
     return hashlib.blake2b(text.encode(), digest_size=16).digest()

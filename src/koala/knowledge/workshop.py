@@ -1,4 +1,4 @@
-"""A folder to build a file in, beside it: whatever happens, no half of the file is left behind."""
+"""Temporary folder in which a file is built, so that no half-written file is left behind."""
 
 import shutil
 import tempfile
@@ -11,15 +11,15 @@ from koala.errors import FileError
 
 try:
     import fcntl
-except ImportError:  # Windows: what a killed build leaves there is not recognised
+except ImportError:  # Windows: folders of killed builds are not recognised there
     fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
-def open_workshop(output: Path) -> Iterator[Path]:
-    """Make a folder beside the file to be; it is removed in the end, with all that is in it.
+def open_build_folder(output: Path) -> Iterator[Path]:
+    """Create a temporary folder beside the output file; delete it at the end.
 
-    What a killed build of the same file left is removed too; one that still runs is left alone.
+    Folders left by killed builds of the same file are deleted too, but not those of running builds.
     """
     prefix = f".{output.name}.building-"
     try:
@@ -42,14 +42,14 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
         try:
             with (folder / "lock").open("r+") as lock:
                 is_abandoned = _lock(lock)
-        except OSError:  # someone is just making it
+        except OSError:  # another process is creating it
             continue
         if is_abandoned:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lock(file: IO[str]) -> bool:
-    """Lock a file if nobody has; the system opens the lock when its process ends, however."""
+    """Try to lock a file; the system releases the lock when the process ends in any way."""
     if fcntl is None:
         return False
     try:
