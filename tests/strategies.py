@@ -1,4 +1,4 @@
-"""Random legal grids for hypothesis."""
+"""Hypothesis strategies for random legal grids."""
 
 from hypothesis import strategies as st
 

@@ -212,7 +212,7 @@ def test_a_row_that_contradicts_itself_says_so():
         "×fire ! from bin",
     ]
     (problem,) = tree.find("p", "problem")
-    assert problem.text() == "! ink: step 2 starts at 'desk', step 1 ended 'paper'"
+    assert problem.text() == "! ink: step 2 starts at 'desk', but step 1 ended at 'paper'"
     assert "contradicts" in tree.find("ul", "legend")[0].text()
     assert "contradicts" not in parse(RAIN).find("ul", "legend")[0].text()
 

@@ -179,7 +179,7 @@ def test_a_row_that_contradicts_itself_says_so():
     row = Row("ink", (*moves, Cell(Action.DESTROY, "bin", "fire")))
     text = render(Grid("1", ("One.", "Two.", "Three."), (row,)), width=100)
     assert "ink     pen     → paper  → bin !from desk  × fire !from bin\n" in text
-    assert "! ink: step 2 starts at 'desk', step 1 ended 'paper'" in text
+    assert "! ink: step 2 starts at 'desk', but step 1 ended at 'paper'" in text
     assert "!" not in render(RAIN)
 
 

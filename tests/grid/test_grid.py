@@ -1,3 +1,5 @@
+"""Grids: cells, lookup by name, round trips through every format, errors."""
+
 import csv
 import json
 
@@ -16,7 +18,7 @@ WATER = Row.from_locations("water; rain", ["?", "soil", "soil", "-"])
 GRID = Grid("7", ("Rain falls.", "It waits.", "It dries."), (WATER,))
 
 
-def test_cells_of_a_location_row():
+def test_a_location_row_gives_cells_and_tags():
     assert WATER.steps[0] == Cell(Action.MOVE, "?", "soil")
     assert [cell.action for cell in WATER.steps] == [Action.MOVE, Action.NONE, Action.DESTROY]
     assert WATER.tags == (Tag.M, Tag.E, Tag.D)
@@ -27,12 +29,12 @@ def test_an_entity_is_found_by_name_alias_and_case():
     assert GRID["water; rain"] is GRID["Rain"] is GRID["water"] is WATER
 
 
-def test_of_two_entities_with_one_name_the_first_is_given():
+def test_lookup_gives_the_first_of_two_entities_with_the_same_name():
     first, second = Row.from_locations("x", ["a", "b"]), Row.from_locations("x", ["c", "d"])
     assert Grid("1", ("s",), (first, second))["x"] is first
 
 
-def test_an_unknown_entity_lists_the_known_ones():
+def test_the_error_for_an_unknown_entity_lists_the_known_ones():
     with pytest.raises(KeyError, match="Its entities: water; rain"):
         GRID["sugar"]
 
@@ -49,7 +51,7 @@ def test_json_has_the_published_shape():
     }
 
 
-def test_tsv_has_the_columns_of_the_leaderboard():
+def test_tsv_has_the_leaderboard_columns():
     assert GRID.to_tsv().splitlines()[2] == "7\t3\twater; rain\tDESTROY\tsoil\t-"
 
 
@@ -59,25 +61,25 @@ def test_a_tab_or_line_end_inside_a_name_does_not_break_the_tsv():
 
 
 @given(grids())
-def test_json_and_back(grid):
+def test_grids_survive_a_round_trip_through_json(grid):
     assert Grid.from_json(grid.to_json()) == grid
 
 
 @given(grids())
-def test_csv_reads_back_with_the_standard_reader(grid):
+def test_csv_can_be_read_by_the_standard_reader(grid):
     rows = list(csv.reader(grid.to_csv().splitlines()))
     assert len(rows) == 1 + len(grid.rows) * len(grid.steps)
     assert all(len(row) == 6 for row in rows)
 
 
 @given(grids())
-def test_rows_to_tags_to_rows(grid):
+def test_rows_survive_a_round_trip_through_tags(grid):
     for row in grid.rows:
         assert row.problem is None
         assert Row.from_tags(row.name, row.tags, row.locations) == row
 
 
-def test_every_grid_of_train_and_dev_comes_back(propara, data, tmp_path):
+def test_all_gold_grids_of_train_and_dev_survive_round_trips(propara, data, tmp_path):
     propara_splits = read_leaderboard(propara / "leaderboard").splits
     recipes_splits = read_recipes(data / "recipes").splits
     n_rows = 0
@@ -96,7 +98,7 @@ def test_every_grid_of_train_and_dev_comes_back(propara, data, tmp_path):
     assert n_rows == 1504 + 175 + 6089 + 756
 
 
-def test_a_row_that_contradicts_itself_says_how(propara):
+def test_contradictory_rows_have_a_problem(propara):
     case = read_predictions(propara / "evaluator-cases" / "19" / "predictions.tsv")
     problems = [row.problem for grid in case.values() for row in grid.rows if row.problem]
     assert problems
@@ -121,12 +123,12 @@ def test_a_row_that_contradicts_itself_says_how(propara):
         (
             '{"id": "1", "steps": ["a"], "entities": [{"name": "x", "steps":'
             ' [{"action": "CREATE", "before": "-", "after": "-"}]}]}',
-            "with CREATE, before is - and after is a place",
+            "with CREATE, before is - and after is a location",
         ),
         (
             '{"id": "1", "steps": ["a"], "entities": [{"name": "x", "steps":'
             ' [{"step": 2, "action": "NONE", "before": "-", "after": "-"}]}]}',
-            "step 2 came where 1 belongs",
+            "expected step 1, got 2",
         ),
         (
             '{"id": "1", "steps": ["a"], "entities": [{"name": "x", "initial": "b", "steps":'
@@ -136,6 +138,6 @@ def test_a_row_that_contradicts_itself_says_how(propara):
         ('{"id": "1", "steps": [], "entities": [{"name": " ", "steps": []}]}', "name is empty"),
     ],
 )
-def test_broken_json_is_refused(text, problem):
+def test_invalid_json_is_rejected(text, problem):
     with pytest.raises(KoalaError, match=problem):
         Grid.from_json(text)

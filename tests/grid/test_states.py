@@ -1,4 +1,4 @@
-"""Truth from the published transition counts of ProPara train, and from enumeration."""
+"""State tags, checked against the published transition counts of ProPara train and enumeration."""
 
 from collections import Counter
 from itertools import product
@@ -26,7 +26,7 @@ from koala.grid.states import (
 
 from ..strategies import LOCATIONS, location_rows, walks
 
-# Counted on ProPara train by others.
+# Published transition counts of ProPara train.
 PUBLISHED = {
     "O_C": {"O_C": 1659, "C": 643},
     "C": {"E": 379, "M": 152, "D": 92},
@@ -37,13 +37,13 @@ PUBLISHED = {
 }
 
 
-def test_transitions_are_those_seen_in_train():
+def test_legal_transitions_are_those_that_occur_in_train():
     assert {tag.value: {t.value for t in after} for tag, after in TRANSITIONS.items()} == {
         tag: set(after) for tag, after in PUBLISHED.items()
     }
 
 
-def test_transition_counts_of_train(propara):
+def test_transition_counts_of_train_match_the_published_ones(propara):
     counts: dict[str, Counter[str]] = {tag.value: Counter() for tag in Tag}
     for example in read_leaderboard(propara / "leaderboard").splits["train"]:
         for row in example.gold.rows:
@@ -55,7 +55,7 @@ def test_transition_counts_of_train(propara):
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 3, 4])
-def test_legal_sequences_are_exactly_those_of_some_row(n_steps):
+def test_legal_sequences_are_exactly_those_of_location_rows(n_steps):
     rows = product(("-", "a", "b"), repeat=n_steps + 1)
     possible = {tags_from_locations(row) for row in rows}
     assert {tags for tags in product(Tag, repeat=n_steps) if is_legal(tags)} == possible
@@ -76,7 +76,7 @@ def test_tags_of_worked_examples(row, tags):
 
 
 @given(st.integers(1, 8).flatmap(location_rows))
-def test_row_to_tags_to_actions_to_row(row):
+def test_location_rows_survive_a_round_trip_through_tags_and_actions(row):
     tags = tags_from_locations(row)
     actions = actions_from_tags(tags)
     again = tags_from_actions(actions, exists=row[0] != "-")
@@ -85,8 +85,8 @@ def test_row_to_tags_to_actions_to_row(row):
 
 
 @given(walks(TRANSITIONS, FIRST_TAGS), st.data())
-def test_tags_to_row_to_tags(tags, data):
-    # Two places in turn, so that every move is one.
+def test_tags_survive_a_round_trip_through_location_rows(tags, data):
+    # Two alternating locations, so that every move changes the location.
     first, second = data.draw(st.permutations(LOCATIONS))[:2]
     locations, here = [first], first
     for tag in tags:
@@ -97,7 +97,7 @@ def test_tags_to_row_to_tags(tags, data):
 
 
 @given(walks(TRANSITIONS, FIRST_TAGS))
-def test_actions_alone_tell_the_tags_if_something_happens(tags):
+def test_actions_determine_the_tags_unless_all_are_none(tags):
     actions = actions_from_tags(tags)
     if set(actions) == {Action.NONE}:
         assert set(tags_from_actions(actions)) == {Tag.E}
@@ -105,16 +105,16 @@ def test_actions_alone_tell_the_tags_if_something_happens(tags):
         assert tags_from_actions(actions) == tags
 
 
-def test_illegal_tags_are_found_and_refused():
+def test_illegal_tags_are_found_and_rejected():
     assert find_illegal([Tag.E, Tag.C]) == 1
     assert find_illegal([Tag.O_D]) == 0
     with pytest.raises(KoalaError, match="Step 2: C cannot follow E"):
         locations_from_tags([Tag.E, Tag.C], ["a", "a", "b"])
-    with pytest.raises(KoalaError, match="need 3 places, 2 came"):
+    with pytest.raises(KoalaError, match="need 3 locations, got 2"):
         locations_from_tags([Tag.E, Tag.E], ["a", "a"])
 
 
-def test_an_entity_that_exists_needs_a_place():
+def test_an_entity_that_exists_needs_a_location():
     with pytest.raises(KoalaError, match="Position 1"):
         locations_from_tags([Tag.C, Tag.E], ["-", "-", "x"])
     with pytest.raises(KoalaError, match="Position 0"):
@@ -130,12 +130,12 @@ def test_an_entity_that_exists_needs_a_place():
         ([Action.CREATE], True),
     ],
 )
-def test_impossible_actions_are_refused(actions, exists):
+def test_impossible_actions_are_rejected(actions, exists):
     with pytest.raises(KoalaError, match="of an entity that"):
         tags_from_actions(actions, exists=exists)
 
 
-def test_presence_is_of_before_and_of_every_step():
+def test_presence_covers_the_time_before_step_1_and_after_every_step():
     assert find_presence(()) == (False,)
     tags = (Tag.O_C, Tag.C, Tag.M, Tag.D, Tag.O_D, Tag.C)
     assert find_presence(tags) == (False, False, True, True, False, False, True)

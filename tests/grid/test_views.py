@@ -54,9 +54,8 @@ def test_steps_are_told_in_sentences():
     views = view_steps(LAB)
     assert [view.sentence for view in views] == [
         "Buffer moves from bottle to tube.",
-        "Blood; sample moves to buffer.",
-        "Blood; sample is used up in buffer; DNA appears in tube; "
-        "tube moves from rack to centrifuge.",
+        "Blood moves to buffer.",
+        "Blood is used up in buffer; DNA appears in tube; tube moves from rack to centrifuge.",
     ]
     assert (views[2].inputs, views[2].outputs) == (("blood; sample",), ("DNA",))
     assert views[0].to_dict()["moves"] == [{"entity": "buffer", "from": "bottle", "to": "tube"}]

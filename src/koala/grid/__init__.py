@@ -1,4 +1,4 @@
-"""Grids: what happens to every entity at every step, the states behind them, and explanations."""
+"""Grids: what happens to every entity at every step; state tags; explanations."""
 
 from koala.grid.grid import COLUMNS, EMPTY, Cell, Grid, Row
 

@@ -1,4 +1,4 @@
-"""Explanation: why each cell of a grid is what it is, as plain values that a person can check."""
+"""Explanation: probabilities, mentions and triples behind each cell of a grid, as plain values."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from koala.grid.states import Action
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A triple that was read for an entity, and how much it was attended to at a step."""
+    """A triple that the network read for an entity, with its attention weight at a step."""
 
     head: str
     relation: str
@@ -19,26 +19,27 @@ class Evidence:
     sentence: str
     """The triple in English: `leaf is a part of plant`."""
     weight: float
-    """Its share of the attention; all triples of a step together have 1."""
+    """Attention weight; the weights of all triples of a step add up to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What speaks for a cell."""
+    """The reason for one cell."""
 
     actions: Mapping[Action, float]
-    """How probable each action is at this step, over all consistent rows; the sum is 1."""
+    """Probability of each action at this step, over all consistent trajectories; the sum is 1."""
     exists: float
-    """How probable it is that the entity exists after the step."""
+    """Probability that the entity exists after the step."""
     locations: Mapping[str, float]
-    """The most probable places after the step if the entity exists then, best first."""
+    """Probability of the most probable locations after the step, given that the entity exists then;
+    best first."""
     mentions: tuple[tuple[int, int], ...]
-    """Where the step's text names the entity: offsets of characters, start and end."""
+    """Where the step's text names the entity: start and end offsets in characters."""
     evidence: tuple[Evidence, ...] = ()
-    """What was known of the entity, the most attended first; empty without knowledge."""
+    """Triples read for the entity, the most attended first; empty without knowledge."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, as they stand in JSON."""
+        """Give the reason as plain values, in the shape of the JSON output."""
         return {
             "actions": {action.value: value for action, value in self.actions.items()},
             "exists": self.exists,
@@ -54,10 +55,10 @@ class Explanation:
 
     grid: Grid
     reasons: tuple[tuple[Reason, ...], ...]
-    """By entity, in the order of the grid's rows, and step."""
+    """For each row of the grid, the reasons of its steps."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the grid's own JSON shape, with `reason` in every step of every entity."""
+        """Give the grid's JSON shape, with `reason` added to every step of every entity."""
         value = self.grid.to_dict()
         for entity, reasons in zip(value["entities"], self.reasons, strict=True):
             for step, reason in zip(entity["steps"], reasons, strict=True):

@@ -1,8 +1,8 @@
-"""Grid: for every entity and step the action, the place before and the place after.
+"""Grid: for every entity and step the action, the location before and the location after.
 
-Gold and predicted grids are the same type. A grid read from a prediction file may contradict
-itself (step 2 starts where step 1 did not end); `Row.problem` tells, and the scorers take it as
-the official one does.
+Gold and predicted grids have the same type. A grid read from a prediction file may contradict
+itself (step 2 starts where step 1 did not end): `Row.problem` says how, and the scorers treat it
+as the official scorer does.
 """
 
 import csv
@@ -46,43 +46,46 @@ class Cell:
 
     @property
     def problem(self) -> str | None:
-        """Say how the cell contradicts itself, if it does; a MOVE may stay where it is."""
+        """How the cell contradicts itself, or None; a MOVE may end where it starts."""
         before_exists, after_exists = self.before != ABSENT, self.after != ABSENT
         match self.action:
             case Action.NONE:
-                is_fine, rule = self.before == self.after, "before and after are the same"
+                is_valid, rule = self.before == self.after, "before and after are the same"
             case Action.CREATE:
-                is_fine = not before_exists and after_exists
-                rule = "before is - and after is a place or ?"
+                is_valid = not before_exists and after_exists
+                rule = "before is - and after is a location or ?"
             case Action.MOVE:
-                is_fine = before_exists and after_exists
-                rule = "before and after are places or ?"
+                is_valid = before_exists and after_exists
+                rule = "before and after are locations or ?"
             case Action.DESTROY:
-                is_fine = before_exists and not after_exists
-                rule = "before is a place or ? and after is -"
-        if is_fine and (self.action == Action.NONE or (self.before and self.after)):
+                is_valid = before_exists and not after_exists
+                rule = "before is a location or ? and after is -"
+        if is_valid and (self.action == Action.NONE or (self.before and self.after)):
             return None
         return f"{self.action} from {self.before!r} to {self.after!r}; with {self.action}, {rule}."
 
 
 EMPTY = Cell(Action.NONE, UNKNOWN, UNKNOWN)
-"""What a step without a row counts as."""
+"""The cell of a step for which a prediction file has no row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One entity through all steps."""
+    """One entity through all steps: its trajectory."""
 
     name: str
+    """May hold aliases, as in `plant; animal`."""
     steps: tuple[Cell, ...]
 
     @classmethod
     def from_locations(
         cls, name: str, locations: Sequence[str], confidences: Sequence[float] | None = None
     ) -> Self:
-        """Build a row from a location row: one cell before step 1, one after every step."""
+        """Build a row from its locations: one before step 1, one after every step."""
         if len(locations) < 2:
-            raise KoalaError(f"Entity {name!r}: a location row needs two cells or more.")
+            raise KoalaError(
+                f"Entity {name!r}: expected 2 or more locations, got {len(locations)}."
+            )
         pairs = list(itertools.pairwise(locations))
         scores = confidences if confidences is not None else [None] * len(pairs)
         cells = (
@@ -93,22 +96,22 @@ class Row:
 
     @classmethod
     def from_tags(cls, name: str, tags: Sequence[Tag], locations: Sequence[str]) -> Self:
-        """Build a row from legal tags and a proposed place for every position."""
+        """Build a row from legal tags and a proposed location for every position."""
         return cls.from_locations(name, locations_from_tags(tags, locations))
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The names of the entity, the first one first."""
+        """The names of the entity, in the order of `name`."""
         return split_aliases(self.name)
 
     @property
     def initial(self) -> str:
-        """The place before step 1."""
+        """The location before step 1."""
         return self.steps[0].before if self.steps else UNKNOWN
 
     @property
     def locations(self) -> tuple[str, ...]:
-        """The place before step 1, then after every step."""
+        """The location before step 1, then after every step."""
         return (self.initial, *(cell.after for cell in self.steps))
 
     @property
@@ -118,17 +121,18 @@ class Row:
 
     @property
     def tags(self) -> tuple[Tag, ...]:
-        """The tag of every step, read off the places."""
+        """The tag of every step, derived from the locations."""
         return tags_from_locations(self.locations)
 
     @property
     def problem(self) -> str | None:
-        """Say how the row contradicts itself, if it does."""
+        """How the row contradicts itself, or None."""
         location = self.initial
         for number, cell in enumerate(self.steps, 1):
             if cell.before != location:
                 return (
-                    f"step {number} starts at {cell.before!r}, step {number - 1} ended {location!r}"
+                    f"step {number} starts at {cell.before!r}, "
+                    f"but step {number - 1} ended at {location!r}"
                 )
             if cell.action != action_of(cell.before, cell.after):
                 return f"step {number} is {cell.action} from {cell.before!r} to {cell.after!r}"
@@ -142,8 +146,10 @@ class Grid:
 
     id: str
     steps: tuple[str, ...]
+    """The texts of the steps."""
     rows: tuple[Row, ...]
     signature: str | None = None
+    """The signature of the model that predicted the grid, if there is one."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -154,18 +160,18 @@ class Grid:
                 )
 
     def __getitem__(self, name: str) -> Row:
-        """Give the first entity of that name; an alias matches too."""
+        """Give the first row with that name, or else with that alias; case does not matter."""
         wanted = name.strip().lower()
-        for match in (lambda row: (row.name,), lambda row: row.aliases):
+        for names_of in (lambda row: (row.name,), lambda row: row.aliases):
             for row in self.rows:
-                if wanted in (alias.strip().lower() for alias in match(row)):
+                if wanted in (name.strip().lower() for name in names_of(row)):
                     return row
         known = ", ".join(row.name for row in self.rows) or "none"
         raise KeyError(f"Entity {name!r} is not in procedure {self.id}. Its entities: {known}.")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the entities; a name may stand twice."""
+        """The names of the entities; two entities may have the same name."""
         return tuple(row.name for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,7 +196,7 @@ class Grid:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_tsv(self) -> str:
-        """Give the grid as the leaderboard's six columns, no header."""
+        """Give the grid in the leaderboard's six tab-separated columns, without a header."""
         return "".join(
             "\t".join(_one_line(cell) for cell in record) + "\n" for record in self._records()
         )
@@ -237,11 +243,13 @@ def _row_from_dict(entity: object) -> Row:
     steps = _get(entity, "steps", list)
     for number, step in enumerate(steps, 1):
         if isinstance(step, Mapping) and step.get("step", number) != number:
-            raise KoalaError(f"Entity {name!r}: step {step['step']!r} came where {number} belongs.")
+            raise KoalaError(f"Entity {name!r}: expected step {number}, got {step['step']!r}.")
     row = Row(name, tuple(_cell_from_dict(step) for step in steps))
     initial = entity.get("initial", row.initial) if isinstance(entity, Mapping) else row.initial
     if initial != row.initial:
-        raise KoalaError(f"Entity {name!r}: initial is {initial!r}, step 1 starts {row.initial!r}.")
+        raise KoalaError(
+            f"Entity {name!r}: initial is {initial!r}, but step 1 starts at {row.initial!r}."
+        )
     return row
 
 
@@ -252,7 +260,7 @@ def _cell_from_dict(step: object) -> Cell:
         raise KoalaError(f"Action {action!r} is unknown; expected one of {known}.")
     confidence = step.get("confidence") if isinstance(step, Mapping) else None
     if confidence is not None and type(confidence) not in (int, float):
-        raise KoalaError(f'"confidence" must be a number, {confidence!r} came.')
+        raise KoalaError(f'"confidence" must be a number, got {confidence!r}.')
     cell = Cell(Action(action), _get(step, "before", str), _get(step, "after", str), confidence)
     if cell.problem:
         raise KoalaError(cell.problem)
@@ -261,15 +269,15 @@ def _cell_from_dict(step: object) -> Cell:
 
 def _get(value: object, key: str, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401
     if not isinstance(value, Mapping):
-        raise KoalaError(f"A JSON object with {key!r} was expected, {value!r:.60} came.")
+        raise KoalaError(f"Expected a JSON object with {key!r}, got {value!r:.60}.")
     if key not in value:
         raise KoalaError(f"{key!r} is missing; found: {', '.join(map(str, value)) or 'nothing'}.")
     if not isinstance(value[key], kind) or isinstance(value[key], bool):
         names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-        raise KoalaError(f"{key!r} must be {names}, {value[key]!r:.60} came.")
+        raise KoalaError(f"{key!r} must be {names}, got {value[key]!r:.60}.")
     return value[key]
 
 
 def _one_line(cell: str) -> str:
-    """Keep tabs and line ends out of a TSV cell."""
+    """Replace tabs and line ends in a TSV cell by spaces."""
     return " ".join(cell.split()) if any(c in cell for c in "\t\n\r") else cell

@@ -1,7 +1,7 @@
-"""The tag alphabet, its legal transitions, and tags from and to actions and location rows.
+"""State tags, their legal transitions, and conversions between tags, actions and locations.
 
-A location row has a cell before step 1 and one after every step. Tags and actions have one cell a
-step. Worked example, three steps:
+The locations of an entity, a location row, have one cell before step 1 and one after every step;
+tags and actions have one per step. Worked example, three steps:
 
 >>> row = ["-", "-", "cloud", "ground"]
 >>> [tag.value for tag in tags_from_locations(row)]
@@ -18,10 +18,10 @@ from types import MappingProxyType
 from koala.errors import KoalaError
 
 ABSENT = "-"
-"""The place of an entity that does not exist."""
+"""The location of an entity that does not exist."""
 
 UNKNOWN = "?"
-"""The place of an entity that exists somewhere the text does not say."""
+"""The location of an entity that exists, but whose location the text does not tell."""
 
 
 class Action(StrEnum):
@@ -34,14 +34,14 @@ class Action(StrEnum):
 
 
 class Tag(StrEnum):
-    """The six labels of the state sequence; unlike an action, a tag says whether it exists."""
+    """The six labels of the state sequence; unlike NONE, a tag tells whether the entity exists."""
 
     O_C = "O_C"  # does not exist yet
-    C = "C"
-    E = "E"  # exists, nothing happens
-    M = "M"
-    D = "D"
-    O_D = "O_D"  # exists no more
+    C = "C"  # is created
+    E = "E"  # exists and does not change
+    M = "M"  # moves
+    D = "D"  # is destroyed
+    O_D = "O_D"  # does not exist any more
 
 
 _EXISTS_AFTER = frozenset({Tag.C, Tag.E, Tag.M})
@@ -53,22 +53,22 @@ TRANSITIONS: Mapping[Tag, frozenset[Tag]] = MappingProxyType(
         Tag.C: frozenset({Tag.E, Tag.M, Tag.D}),
         Tag.E: frozenset({Tag.E, Tag.M, Tag.D}),
         Tag.M: frozenset({Tag.E, Tag.M, Tag.D}),
-        # What was destroyed may be created again (13 + 2 times in ProPara train).
+        # A destroyed entity may be created again (13 + 2 times in ProPara train).
         Tag.D: frozenset({Tag.O_D, Tag.C}),
         Tag.O_D: frozenset({Tag.O_D, Tag.C}),
     }
 )
 
 FIRST_TAGS = frozenset(Tag) - {Tag.O_D}
-"""Tags of a first step: nothing is gone before it was there."""
+"""Possible tags of the first step: no entity has been destroyed before it."""
 
 LAST_TAGS = frozenset(Tag) - {Tag.O_C}
-"""Tags of a last step in ProPara, where every entity exists at some time. Recipes has ingredients
-that never appear, so a row of O_C alone is consistent, only never seen there."""
+"""Possible tags of the last step in ProPara, where every entity exists at some time. Recipes has
+ingredients that never appear: their rows are O_C throughout."""
 
 
 def find_last_tags(*, may_be_absent: bool) -> frozenset[Tag]:
-    """Give the tags of a last step; where an entity may be absent throughout, O_C is one."""
+    """Give the possible tags of the last step; O_C only if an entity may be absent throughout."""
     return LAST_TAGS | {Tag.O_C} if may_be_absent else LAST_TAGS
 
 
@@ -83,12 +83,12 @@ _ACTIONS = {
 
 
 def is_legal(tags: Sequence[Tag]) -> bool:
-    """Tell whether an entity can live this sequence."""
+    """Tell whether some trajectory has this tag sequence."""
     return find_illegal(tags) is None
 
 
 def find_illegal(tags: Sequence[Tag]) -> int | None:
-    """Find the first tag that cannot follow what stands before it."""
+    """Give the index of the first tag that cannot follow the tag before it, or None."""
     if tags and tags[0] not in FIRST_TAGS:
         return 0
     for index in range(1, len(tags)):
@@ -98,7 +98,7 @@ def find_illegal(tags: Sequence[Tag]) -> int | None:
 
 
 def action_of(before: str, after: str) -> Action:
-    """Give the action that leads from one place to another."""
+    """Give the action that leads from one location to another."""
     if before == after:
         return Action.NONE
     if before == ABSENT:
@@ -107,21 +107,21 @@ def action_of(before: str, after: str) -> Action:
 
 
 def find_presence(tags: Sequence[Tag]) -> tuple[bool, ...]:
-    """Tell whether an entity is there: before step 1, and after each step."""
+    """Tell whether an entity exists: before step 1, then after each step."""
     return bool(tags) and tags[0] in _EXISTS_BEFORE, *(tag in _EXISTS_AFTER for tag in tags)
 
 
 def tags_from_locations(locations: Sequence[str]) -> tuple[Tag, ...]:
-    """Read the tags off a location row."""
+    """Give the tags of a location row."""
     actions = [action_of(*pair) for pair in itertools.pairwise(locations)]
     return tags_from_actions(actions, exists=bool(locations) and locations[0] != ABSENT)
 
 
 def tags_from_actions(actions: Sequence[Action], *, exists: bool | None = None) -> tuple[Tag, ...]:
-    """Add to actions whether the entity exists.
+    """Give the tags of actions.
 
-    `exists` says so for the time before step 1. Without it the first change tells: what is created
-    was absent, all else was there.
+    `exists` tells whether the entity exists before step 1. If it is None, the first change decides:
+    an entity that is created did not exist before, any other did.
     """
     if exists is None:
         exists = next((a for a in actions if a != Action.NONE), None) != Action.CREATE
@@ -145,52 +145,53 @@ def tags_from_actions(actions: Sequence[Action], *, exists: bool | None = None) 
 
 
 def tags_from_participation(participation: Sequence[bool]) -> tuple[Tag, ...]:
-    """Say of an ingredient of a recipe which steps use it: C the first time, then M, else E.
+    """Give the tags of a recipe's ingredient, from whether each step uses it.
 
-    Before the first use it is not there (O_C), and nothing is ever gone.
+    C is the first use, M a later one, E a step without use after the first; O_C stands before the
+    first use. An ingredient is never destroyed.
 
     >>> [tag.value for tag in tags_from_participation([False, True, False, True])]
     ['O_C', 'C', 'E', 'M']
     """
     tags: list[Tag] = []
     for is_used in participation:
-        is_there = bool(tags) and tags[-1] != Tag.O_C
+        exists = bool(tags) and tags[-1] != Tag.O_C
         if is_used:
-            tags.append(Tag.M if is_there else Tag.C)
+            tags.append(Tag.M if exists else Tag.C)
         else:
-            tags.append(Tag.E if is_there else Tag.O_C)
+            tags.append(Tag.E if exists else Tag.O_C)
     return tuple(tags)
 
 
 def actions_from_tags(tags: Sequence[Tag]) -> tuple[Action, ...]:
-    """Forget whether the entity exists, keep what happens."""
+    """Give the action of every tag."""
     return tuple(_ACTIONS[tag] for tag in tags)
 
 
 def locations_from_tags(tags: Sequence[Tag], locations: Sequence[str]) -> tuple[str, ...]:
     """Build the location row of a tag sequence.
 
-    `places` has one cell more than `tags` and is read only where the tags let a place begin: before
-    step 1 if the entity exists then, and at creations and moves. In between an entity stays.
+    `locations` has one cell more than `tags`. It is read only before step 1, if the entity exists
+    then, and at creations and moves; otherwise the entity stays where it is.
     """
     if len(locations) != len(tags) + 1:
-        raise KoalaError(f"{len(tags)} tags need {len(tags) + 1} places, {len(locations)} came.")
+        raise KoalaError(f"{len(tags)} tags need {len(tags) + 1} locations, got {len(locations)}.")
     illegal = find_illegal(tags)
     if illegal is not None:
         before = tags[illegal - 1].value if illegal else "the start"
         raise KoalaError(f"Step {illegal + 1}: {tags[illegal].value} cannot follow {before}.")
     row: list[str] = []
-    for position, is_there in enumerate(find_presence(tags)):
-        if not is_there:
+    for position, exists in enumerate(find_presence(tags)):
+        if not exists:
             row.append(ABSENT)
         elif position == 0 or tags[position - 1] in (Tag.C, Tag.M):
-            row.append(_location(locations, position))
+            row.append(_location_at(locations, position))
         else:
             row.append(row[-1])
     return tuple(row)
 
 
-def _location(locations: Sequence[str], position: int) -> str:
+def _location_at(locations: Sequence[str], position: int) -> str:
     if locations[position] == ABSENT:
-        raise KoalaError(f"Position {position}: the entity exists there, its place cannot be -.")
+        raise KoalaError(f"Position {position}: the entity exists, so its location cannot be -.")
     return locations[position]

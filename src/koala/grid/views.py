@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from koala.document import split_aliases
 from koala.errors import KoalaError
 from koala.grid.grid import Grid, Row
 from koala.grid.states import ABSENT, UNKNOWN, Action
@@ -33,17 +34,16 @@ class Change:
     @property
     def sentence(self) -> str:
         """The change as a clause: `water moves from the jug to the pot`."""
+        name = split_aliases(self.entity)[0]
         match self.action:
             case Action.CREATE:
-                return f"{self.entity} appears{_where(' in', self.after)}"
+                return f"{name} appears{_where(' in', self.after)}"
             case Action.DESTROY:
-                return f"{self.entity} is used up{_where(' in', self.before)}"
+                return f"{name} is used up{_where(' in', self.before)}"
             case Action.MOVE:
-                return (
-                    f"{self.entity} moves{_where(' from', self.before)}{_where(' to', self.after)}"
-                )
+                return f"{name} moves{_where(' from', self.before)}{_where(' to', self.after)}"
             case _:
-                return f"{self.entity} stays{_where(' in', self.after)}"
+                return f"{name} stays{_where(' in', self.after)}"
 
 
 @dataclass(frozen=True, slots=True)
