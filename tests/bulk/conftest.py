@@ -1,4 +1,4 @@
-"""Ray is started once: that takes longer than all it does here."""
+"""Ray is started once per session, because starting takes longer than all tests."""
 
 from importlib.util import find_spec
 
@@ -7,8 +7,8 @@ import pytest
 
 @pytest.fixture(scope="session")
 def ray_here():
-    """Ray on this machine with two cores; whatever opens a cluster meanwhile gets this one."""
-    # Not imported here: what is quiet about Ray is settled before its import.
+    """Ray on this machine with two cores; `open_cluster` reuses it."""
+    # find_spec, not import: open_cluster sets environment variables before it imports Ray.
     if find_spec("ray") is None:
         pytest.skip("needs Ray: pip install 'koala[ray]'")
     from koala.bulk.ray import open_cluster

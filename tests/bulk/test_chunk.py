@@ -1,4 +1,4 @@
-"""A record is what the same object is to the server: tracked alike, or refused by both."""
+"""A record is tracked or refused exactly as the server does with the same object."""
 
 import json
 
@@ -36,7 +36,7 @@ def track(trackers, *values):
 
 
 def outline(grid):
-    """Give what must be the same: confidences are rounded in one of both."""
+    """Give a grid without confidences, which only koala batch rounds."""
     entities = [
         (e["name"], [(cell["before"], cell["after"]) for cell in e["steps"]])
         for e in grid["entities"]
@@ -57,7 +57,7 @@ def outline(grid):
         {"text": TEXT, "model": None, "find": None, "explain": None, "source": None, "n": [1]},
     ],
 )
-def test_what_both_track(trackers, client, value):
+def test_batch_and_server_give_the_same_grid(trackers, client, value):
     (grids, bad), answer = track(trackers, value), client.post("/api/track", json=value)
     assert bad == []
     assert answer.status_code == 200
@@ -81,7 +81,7 @@ def test_what_both_track(trackers, client, value):
         ({"text": TEXT, "entities": ["roots"], "warnings": "mine"}, "mine"),
     ],
 )
-def test_both_warn_alike(trackers, client, value, warnings):
+def test_batch_and_server_give_the_same_warnings(trackers, client, value, warnings):
     (grids, _), answer = track(trackers, value), client.post("/api/track", json=value)
     assert grids[0]["warnings"] == warnings
     assert outline(grids[0]) == outline(answer.json())
@@ -101,7 +101,7 @@ def test_both_warn_alike(trackers, client, value, warnings):
         ({"text": TEXT, "entities": [" "]}, "name is empty"),
     ],
 )
-def test_what_both_refuse(trackers, client, value, reason):
+def test_batch_and_server_refuse_the_same(trackers, client, value, reason):
     (grids, (bad,)), answer = track(trackers, value), client.post("/api/track", json=value)
     assert grids == []
     assert answer.status_code == 422
@@ -110,13 +110,13 @@ def test_what_both_refuse(trackers, client, value, reason):
 
 
 @pytest.mark.parametrize("field", [{"model": "recipes"}, {"find": True}, {"explain": True}])
-def test_what_the_server_would_do_is_not_passed_over(trackers, field):
+def test_options_of_the_server_are_refused(trackers, field):
     grids, bad = track(trackers, {"text": TEXT, **field}, {"text": TEXT, "entities": ["water"]})
     assert [grid["id"] for grid in grids] == ["2"]
-    assert f'"{next(iter(field))}" in a record' in bad[0]["reason"]
+    assert f'does not accept "{next(iter(field))}" in a record' in bad[0]["reason"]
 
 
-def test_a_text_in_which_nothing_is_found_has_an_empty_grid(trackers):
+def test_a_text_without_any_entity_has_an_empty_grid(trackers):
     (empty, full), _ = track(trackers, {"text": "Hello."}, {"text": TEXT})
     assert empty == {
         "id": "1", "steps": ["Hello."], "entities": [], "signature": full["signature"],
@@ -124,7 +124,8 @@ def test_a_text_in_which_nothing_is_found_has_an_empty_grid(trackers):
     assert full["entities"]
 
 
-# Of the raw text and of its steps, only one is a recipe: a list of things is no step.
+# Lists of ingredients or materials are dropped from the steps: of MILL only the raw text looks like
+# a recipe, of EGGS only the steps.
 MILL = (
     "Ingredients\n2 cups flour\n1 teaspoon salt\n3 eggs\n1 cup milk\n\n"
     "Method\nThe wheat is harvested by a farmer.\nIt is then carried to the mill.\n"
@@ -136,7 +137,7 @@ EGGS = (
 )
 
 
-def test_a_model_is_chosen_by_what_came():
+def test_the_model_is_chosen_by_the_content_as_given():
     both = Trackers.bundled(koala.load)
     values = [{"text": text, "entities": ["eggs"]} for text in (MILL, EGGS)]
     grids, _ = track(both, *values)

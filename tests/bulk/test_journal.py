@@ -1,6 +1,8 @@
-"""How far a run has come: whatever moment it is killed at, nothing is lost and nothing twice."""
+"""A run that is killed at any moment loses no record and writes none twice."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +19,7 @@ class KilledError(BaseException):
 
 
 def run(output, *, resume=False, kill_at=None):
-    """Write the chunks from where the journal is; perhaps die before adding one of them."""
+    """Write the chunks after the journal's position; raise KilledError before chunk `kill_at`."""
     with Journal(output, JOB, resume=resume) as journal:
         for number in range(journal.position.n_records // 2, len(CHUNKS)):
             if number == kill_at:
@@ -36,7 +38,7 @@ def is_whole(output):
 
 
 @pytest.mark.parametrize("kill_at", [0, 1, 2])
-def test_a_run_goes_on_behind_the_last_chunk(tmp_path, kill_at):
+def test_a_run_resumes_after_the_last_chunk(tmp_path, kill_at):
     output = tmp_path / "out"
     with pytest.raises(KilledError):
         run(output, kill_at=kill_at)
@@ -44,31 +46,31 @@ def test_a_run_goes_on_behind_the_last_chunk(tmp_path, kill_at):
     assert is_whole(output)
 
 
-def test_what_is_not_noted_is_cut_off(tmp_path, monkeypatch):
+def test_lines_beyond_the_journal_are_cut_off(tmp_path, monkeypatch):
     output = tmp_path / "out"
     monkeypatch.setattr("koala.bulk.journal._SECONDS", 1e9)
     journal = Journal(output, JOB, resume=False)
-    journal._note()
+    journal._save()
     for grids, bad in CHUNKS[:2]:
         journal.add(grids, bad, 2, bad.count("\n"))
-    # Written to the disk, but killed before the journal says so.
+    # Killed after the lines are on disk, but before the journal is updated.
     journal.close()
     assert output.with_name("out.part").stat().st_size == 6
     run(output, resume=True)
     assert is_whole(output)
 
 
-def test_chunks_that_come_quickly_share_a_note(tmp_path, monkeypatch):
-    notes = []
-    note = Journal._note
-    monkeypatch.setattr(Journal, "_note", lambda self: (notes.append(1), note(self)))
+def test_the_journal_is_not_written_for_every_chunk(tmp_path, monkeypatch):
+    calls = []
+    save = Journal._save
+    monkeypatch.setattr(Journal, "_save", lambda self: (calls.append(1), save(self)))
     run(tmp_path / "out")
-    assert len(notes) == 2  # the first chunk's, and the end's
+    assert len(calls) == 2  # after the first chunk and at the end
     assert is_whole(tmp_path / "out")
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
-def test_a_run_that_is_killed_while_files_get_their_names_has_ended(tmp_path, monkeypatch, steps):
+def test_a_run_killed_while_files_are_renamed_is_finished(tmp_path, monkeypatch, steps):
     output = tmp_path / "out"
     done = []
 
@@ -85,8 +87,8 @@ def test_a_run_that_is_killed_while_files_get_their_names_has_ended(tmp_path, mo
     journal = Journal(output, JOB, resume=False)
     for grids, bad in CHUNKS:
         journal.add(grids, bad, 2, bad.count("\n"))
-    journal._note()
-    monkeypatch.setattr(Journal, "_note", lambda _: None)
+    journal._save()
+    monkeypatch.setattr(Journal, "_save", lambda _: None)
     with monkeypatch.context() as patch:
         for name in ("replace", "unlink"):
             patch.setattr(type(output), name, die_after(getattr(type(output), name)))
@@ -101,15 +103,28 @@ def test_a_run_that_is_killed_while_files_get_their_names_has_ended(tmp_path, mo
     assert is_whole(output)
 
 
-def test_a_run_goes_on_only_with_the_same_knowledge(tmp_path):
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (
+            {"knowledge": "knowledge:b14d4ff5ab95"},
+            "(knowledge: knowledge:none there, knowledge:b14d4ff5ab95 here)",
+        ),
+        (
+            {"inputs": (("in.jsonl", 12),), "model": "other"},
+            "(inputs: in.jsonl of 10 bytes there, in.jsonl of 12 bytes here; "
+            "model: model there, other here)",
+        ),
+    ],
+)
+def test_a_run_resumes_only_as_the_same_job(tmp_path, change, difference):
     with pytest.raises(KilledError):
         run(tmp_path / "out", kill_at=1)
-    other = Job(JOB.inputs, JOB.model, "knowledge:b14d4ff5ab95", JOB.chunk)
-    with pytest.raises(FileError, match="other knowledge"):
-        Journal(tmp_path / "out", other, resume=True)
+    with pytest.raises(FileError, match=re.escape(f"a run that differs {difference}")):
+        Journal(tmp_path / "out", replace(JOB, **change), resume=True)
 
 
-def test_a_run_of_which_nothing_came_leaves_nothing(tmp_path):
+def test_a_run_killed_before_its_first_chunk_leaves_no_files(tmp_path):
     with pytest.raises(KilledError), Journal(tmp_path / "out", JOB, resume=False):
         raise KilledError
     assert list(tmp_path.iterdir()) == []
@@ -138,10 +153,10 @@ OURS = {"inputs": [["in.jsonl", 10]], "model": "model", "knowledge": "knowledge:
         {"job": OURS, "position": POSITION | {"n_records": "2"}},
     ],
 )
-def test_what_is_no_journal_is_refused_by_name_and_kept(tmp_path, value):
+def test_a_broken_journal_is_refused_by_name_and_kept(tmp_path, value):
     path = tmp_path / "out.journal"
     path.write_text(json.dumps(value))
-    with pytest.raises(FileError, match=r"out\.journal: not a journal of this version"):
+    with pytest.raises(FileError, match=r"out\.journal: is not a journal of this version"):
         Journal(tmp_path / "out", JOB, resume=True)
     assert [each.name for each in tmp_path.iterdir()] == ["out.journal"]
     path.write_text("{")
@@ -152,7 +167,7 @@ def test_what_is_no_journal_is_refused_by_name_and_kept(tmp_path, value):
     assert is_whole(tmp_path / "out")
 
 
-def test_two_runs_do_not_write_one_output(tmp_path):
+def test_two_runs_cannot_write_the_same_output(tmp_path):
     output = tmp_path / "out"
     with Journal(output, JOB, resume=False) as journal:
         for resume in (False, True):
@@ -166,18 +181,18 @@ def test_two_runs_do_not_write_one_output(tmp_path):
     assert is_whole(output)
 
 
-def test_a_run_of_bad_records_leaves_only_what_is_wrong_with_them(tmp_path):
+def test_a_run_with_only_bad_records_leaves_only_their_reports(tmp_path):
     output = tmp_path / "out"
-    output.write_bytes(b"of a run before\n")
+    output.write_bytes(b"of an earlier run\n")
     with Journal(output, JOB, resume=False) as journal:
         journal.add("", "bad\n", 1, 1)
         journal.give_up()
-    assert output.read_bytes() == b"of a run before\n"
+    assert output.read_bytes() == b"of an earlier run\n"
     assert output.with_name("out.errors").read_bytes() == BAD
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.errors"]
 
 
-def test_the_files_of_a_run_are_known(tmp_path):
+def test_list_files_names_all_files_of_a_run(tmp_path):
     with pytest.raises(KilledError):
         run(tmp_path / "out", kill_at=2)
     assert set(tmp_path.iterdir()) < set(list_files(tmp_path / "out"))

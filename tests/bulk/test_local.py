@@ -1,4 +1,4 @@
-"""`koala batch` on one machine: nothing lost, nothing twice, bad records told apart."""
+"""`koala batch` on one machine: every record is tracked once, or reported as bad."""
 
 import gzip
 import json
@@ -39,14 +39,14 @@ def write_records(path: Path, records) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A run from beginning to end, and its input."""
+    """The input and output of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("whole")
     source = write_records(folder / "in.jsonl", map(build_record, range(3 * CHUNK + 5)))
     run_local([source], folder / "out.jsonl")
     return source, folder / "out.jsonl"
 
 
-def test_grids_come_in_order_with_other_fields_kept(whole):
+def test_grids_are_in_order_and_keep_other_fields(whole):
     _, output = whole
     lines = [json.loads(line) for line in output.read_text().splitlines()]
     assert [line["source"] for line in lines] == list(range(3 * CHUNK + 5))
@@ -62,7 +62,7 @@ def test_grids_come_in_order_with_other_fields_kept(whole):
 RECIPE = ["Beat the eggs with sugar.", "Pour the batter into a pan.", "Bake it in the oven."]
 
 
-def test_auto_reads_recipes_as_recipes_and_goes_on_only_as_auto(tmp_path):
+def test_auto_chooses_the_recipes_model_and_resumes_only_as_auto(tmp_path):
     recipe = {"id": "cake", "steps": RECIPE, "entities": ["eggs", "sugar"]}
     source = write_records(tmp_path / "in.jsonl", [build_record(0), recipe, build_record(1)])
     run_local([source], tmp_path / "out.jsonl", model="auto")
@@ -75,11 +75,11 @@ def test_auto_reads_recipes_as_recipes_and_goes_on_only_as_auto(tmp_path):
     alone = recipes.track(RECIPE, ["eggs", "sugar"])
     found = koala.Grid.from_dict(lines[1])
     assert [row.locations for row in found.rows] == [row.locations for row in alone.rows]
-    # A run of `auto` that was stopped is no run of the small model.
+    # An interrupted run of `auto` cannot be resumed with the small model.
     job = Job(((source.name, source.stat().st_size),), sign("auto"), sign_knowledge("auto"), CHUNK)
     with Journal(tmp_path / "stopped.jsonl", job, resume=False) as journal:
         journal.add("", "", 0, 0)
-    with pytest.raises(FileError, match="another model"):
+    with pytest.raises(FileError, match=r"model: .* there, .* here"):
         run_local([source], tmp_path / "stopped.jsonl", model="small", resume=True)
     run_local([source], tmp_path / "stopped.jsonl", resume=True)
     stopped, whole = (tmp_path / f"{name}.jsonl" for name in ("stopped", "out"))
@@ -97,10 +97,10 @@ def test_more_workers_give_the_same_bytes(whole, tmp_path):
     assert [n for _, _, n in told[:2]] == [CHUNK, 2 * CHUNK]
 
 
-def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(whole, tmp_path):
+def test_a_killed_run_resumes_and_gives_the_same_bytes(whole, tmp_path):
     source, output = whole
     command = [sys.executable, "-m", "koala", "batch", str(source), "-o", str(tmp_path / "o")]
-    # Killed before anything, in the middle, and later; each time it goes on where it was.
+    # Killed during the start, in the middle and later; each time it is resumed.
     for seconds in (0.5, 4, 5):
         process = subprocess.Popen(
             [*command, *(["--resume"] if (tmp_path / "o.journal").exists() else [])],
@@ -108,7 +108,7 @@ def test_a_run_that_is_killed_goes_on_and_gives_the_same_bytes(whole, tmp_path):
         )
         time.sleep(seconds)
         process.kill()
-        # Its worker has stderr, too: that is closed when both are gone.
+        # The worker shares stderr, which closes when both have ended.
         process.communicate(timeout=60)
         if (tmp_path / "o").exists():
             break
@@ -134,12 +134,12 @@ BAD = {
     "many entities": (json.dumps({"text": "A.", "entities": ["a"] * 101}).encode(), "entities"),
     "a step that is too long": (
         json.dumps({"steps": ["water " * 400], "entities": ["water"]}).encode(),
-        "word pieces",
+        "subwords",
     ),
 }
 
 
-def test_bad_records_are_reported_and_stop_nothing(tmp_path):
+def test_bad_records_are_reported_and_do_not_stop_the_run(tmp_path):
     good = [build_record(number) for number in range(len(BAD) + 1)]
     records = [good[0]]
     for (raw, _), record in zip(BAD.values(), good[1:], strict=True):
@@ -159,14 +159,14 @@ def test_bad_records_are_reported_and_stop_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("raw", "problem"),
     [
-        (b"", r"in\.jsonl: no record came; JSON lines or a \.parquet table were expected\.$"),
+        (b"", r"in\.jsonl: no record was found; JSON lines or a \.parquet table were expected\.$"),
         (b"Roots absorb water.\nIt flows.\n", r"None of the 2 records .* first: Not JSON \("),
         ('{"text": "Café."}\n'.encode("latin-1"), r"None of the 1 records .* 0xe9 is not UTF-8\."),
         ('{"text": "Water boils."}\n'.encode("utf-16"), r"None of the 2 records .* 0xff is not"),
-        (bytes(range(256)), r"None of the 2 records .*out\.errors says it of each\.$"),
+        (bytes(range(256)), r"None of the 2 records .*out\.errors lists the reasons of all\.$"),
     ],
 )
-def test_input_of_which_nothing_comes_is_refused(tmp_path, raw, problem):
+def test_input_without_a_usable_record_is_refused(tmp_path, raw, problem):
     source = tmp_path / "in.jsonl"
     source.write_bytes(raw)
     with pytest.raises(KoalaError, match=problem):
@@ -178,13 +178,13 @@ def test_input_of_which_nothing_comes_is_refused(tmp_path, raw, problem):
         assert f"None of the {n_reports} records" in problem
 
 
-def test_a_run_is_not_written_over_or_mixed_up(whole, tmp_path):
+def test_an_unfinished_run_is_not_overwritten_or_mixed_with_another(whole, tmp_path):
     source, _ = whole
     job = {"inputs": [["x", 1]], "model": "m", "knowledge": "knowledge:none", "chunk": 1}
     (tmp_path / "o.journal").write_text(json.dumps({"job": job, "position": {}}))
-    with pytest.raises(FileError, match="not finished"):
+    with pytest.raises(FileError, match="unfinished run"):
         run_local([source], tmp_path / "o")
-    with pytest.raises(FileError, match="other inputs"):
+    with pytest.raises(FileError, match=r"inputs: x of 1 bytes there, in\.jsonl of .* here"):
         run_local([source], tmp_path / "o", resume=True)
     with pytest.raises(FileError, match="no such file"):
         run_local([tmp_path / "none"], tmp_path / "p")
@@ -192,7 +192,7 @@ def test_a_run_is_not_written_over_or_mixed_up(whole, tmp_path):
         run_local([source], tmp_path / "no" / "p")
 
 
-def test_records_are_streamed_from_any_number_on(whole):
+def test_records_are_streamed_from_any_start(whole):
     source, _ = whole
     records = list(read_records([source, source], start=3 * CHUNK))
     assert len(records) == 3 * CHUNK + 10
@@ -228,12 +228,12 @@ def test_records_without_an_id_are_numbered_over_all_files(tmp_path):
     assert (tmp_path / "stopped").read_bytes() == (tmp_path / "out").read_bytes()
 
 
-def test_grids_with_and_without_knowledge_are_told_apart_and_not_mixed(whole, tmp_path):
+def test_grids_with_and_without_knowledge_are_not_mixed(whole, tmp_path):
     source, output = whole
     without = Plan(has_knowledge=False)
     with pytest.raises(StopError):
         run_local([source], tmp_path / "o", plan=without, progress=stop)
-    with pytest.raises(FileError, match="other knowledge"):
+    with pytest.raises(FileError, match="knowledge: knowledge:none there"):
         run_local([source], tmp_path / "o", resume=True)
     run_local([source], tmp_path / "o", plan=without, resume=True)
     signatures = [
@@ -244,14 +244,14 @@ def test_grids_with_and_without_knowledge_are_told_apart_and_not_mixed(whole, tm
 
 
 @pytest.mark.parametrize("name", ["in", "out/../in", "link", "in.jsonl.part"])
-def test_what_is_read_is_not_written_over(tmp_path, name):
+def test_inputs_are_not_overwritten(tmp_path, name):
     (tmp_path / "out").mkdir()
     source = write_records(tmp_path / "in", [build_record(0)])
     (tmp_path / "link").symlink_to(source)
     other = write_records(tmp_path / "in.jsonl.part", [build_record(1)])
     before = source.read_bytes(), other.read_bytes()
     output = tmp_path / ("in.jsonl" if name == "in.jsonl.part" else "in")
-    with pytest.raises(FileError, match=r"is read, and .* would replace it"):
+    with pytest.raises(FileError, match=r"is an input that .* would overwrite"):
         run_local([other, tmp_path / name], output)
     assert (source.read_bytes(), other.read_bytes()) == before
 
@@ -277,10 +277,10 @@ def test_damaged_gzip_files_are_refused_by_name(tmp_path):
         assert [each.name for each in tmp_path.iterdir()] == ["in.jsonl.gz"]
 
 
-def test_what_was_written_before_the_damage_stays(tmp_path):
+def test_grids_before_the_damage_are_kept(tmp_path):
     path = tmp_path / "in.jsonl.gz"
     good = gzip.compress(b"".join(json.dumps(build_record(n)).encode() + b"\n" for n in range(99)))
-    # A second member that is cut off: the first is whole.
+    # Two whole members of a gzip file, and a third that is cut off.
     path.write_bytes(good * 2 + good[: len(good) // 2])
     with pytest.raises(FileError, match="damaged after line"):
         run_local([path], tmp_path / "out")
@@ -292,7 +292,7 @@ def test_what_was_written_before_the_damage_stays(tmp_path):
     assert (tmp_path / "out.part").read_text().count("\n") >= n_lines
 
 
-def test_a_model_that_cannot_be_opened_is_said_at_once(whole, tmp_path, monkeypatch):
+def test_a_model_that_cannot_be_opened_is_an_error(whole, tmp_path, monkeypatch):
     source, _ = whole
     monkeypatch.setenv("KOALA_CACHE", str(tmp_path / "cache"))
     with pytest.raises(KoalaError, match="koala encoders fetch mpnet"):

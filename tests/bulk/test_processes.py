@@ -1,4 +1,4 @@
-"""Workers end with their parent, and only with it."""
+"""Workers end with their parent and ignore Ctrl-C."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# A worker says who it is, then has work for longer than anybody waits; at last it ends anyhow.
+# The worker prints its process id, then works for longer than the tests wait.
 SCRIPT = """
 import multiprocessing, os, time
 from concurrent.futures import ProcessPoolExecutor
@@ -37,15 +37,15 @@ def parent(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_worker_goes_when_its_parent_is_killed(parent, number):
+def test_a_worker_ends_when_its_parent_is_killed(parent, number):
     assert int(parent.stdout.readline()) != parent.pid
     parent.send_signal(number)
-    # The worker has the same stdout: that is closed when both are gone.
+    # The worker shares stdout, which closes when both have ended.
     assert parent.communicate(timeout=30) == (b"", None)
     assert parent.returncode == -number
 
 
-def test_a_worker_leaves_ctrl_c_to_its_parent(parent):
+def test_a_worker_ignores_ctrl_c(parent):
     worker = int(parent.stdout.readline())
     os.kill(worker, signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):

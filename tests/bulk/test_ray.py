@@ -1,4 +1,4 @@
-"""Items through Ray: in order, once each; what kills its workers ends, and errors are sentences."""
+"""Ray returns results in order, gives up items that kill their workers, and passes errors on."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from koala.bulk.ray import TRIES, WorkersDiedError, _knock, open_cluster
+from koala.bulk.ray import TRIES, WorkersDiedError, _check_address, open_cluster
 from koala.errors import KoalaError
 
 # Ray leaves sockets and files to the garbage collector.
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 def open_work(folder):
-    """Make work that a worker can open; what is defined in here travels by value."""
+    """Build work for workers; functions defined here are sent to them by value."""
 
     def open_one():
         def work(number):
@@ -37,10 +37,8 @@ def count_tries(folder, number):
     return len((folder / str(number)).read_text())
 
 
-def test_results_come_in_order_until_an_error_which_is_the_same_here(
-    ray_here, tmp_path, monkeypatch
-):
-    # Four items a window: the error is in the second.
+def test_results_are_in_order_until_an_error_is_raised(ray_here, tmp_path, monkeypatch):
+    # Two workers with two items each make a window of four; the error is in the second window.
     monkeypatch.setattr("koala.bulk.ray._WINDOW_ITEMS", 2)
     results = ray_here.map(open_work(tmp_path), iter([6, 5, 4, 3, 2, 7, 1]))
     assert [next(results) for _ in range(5)] == [36, 25, 16, 9, 4]
@@ -50,7 +48,7 @@ def test_results_come_in_order_until_an_error_which_is_the_same_here(
     assert list(ray_here.map(open_work(tmp_path), [])) == []
 
 
-def test_an_item_that_kills_its_workers_is_tried_so_often_and_no_more(ray_here, tmp_path):
+def test_an_item_that_kills_its_workers_is_given_up(ray_here, tmp_path):
     results = ray_here.map(open_work(tmp_path), [13])
     with pytest.raises(WorkersDiedError):
         list(results)
@@ -67,12 +65,12 @@ def test_an_item_that_kills_its_workers_is_tried_so_often_and_no_more(ray_here, 
         ("somewhere", "host:port was expected"),
     ],
 )
-def test_an_address_where_nobody_is(address, problem):
+def test_an_address_without_a_server_is_refused(address, problem):
     with pytest.raises(KoalaError, match=problem):
-        _knock(address)
+        _check_address(address)
 
 
-def test_an_address_where_somebody_else_is():
+def test_an_address_of_another_server_is_refused():
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer():
@@ -83,12 +81,12 @@ def test_an_address_where_somebody_else_is():
 
         thread = Thread(target=answer)
         thread.start()
-        with pytest.raises(KoalaError, match="not as Ray does"):
-            _knock(f"127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(KoalaError, match="Another program than Ray"):
+            _check_address(f"127.0.0.1:{server.getsockname()[1]}")
         thread.join()
 
 
-def test_ray_that_is_missing_is_named(monkeypatch):
+def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(KoalaError, match=r"pip install 'koala\[ray\]'"), open_cluster():
         pass

@@ -1,4 +1,4 @@
-"""`koala batch --engine ray`: the truth is what the engine of one machine writes."""
+"""`koala batch --engine ray` writes the same files as the local engine."""
 
 import gzip
 import json
@@ -31,7 +31,7 @@ def build_line(number: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Two inputs, the second one compressed, and what one machine makes of them."""
+    """Two inputs, the second one compressed, and the output of the local engine."""
     folder = tmp_path_factory.mktemp("remote")
     lines = [build_line(number) + b"\n" for number in range(N_CHUNKS * CHUNK - 5)]
     inputs = [folder / "a.jsonl", folder / "b.jsonl.gz"]
@@ -50,7 +50,7 @@ def assert_same(output: Path, truth: Path) -> None:
 
 
 def find_workers() -> list[int]:
-    """Give the actors of Ray that descend from this process."""
+    """Give the process ids of Ray actors that descend from this process."""
     parents, actors = {}, []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -73,7 +73,7 @@ def find_workers() -> list[int]:
 
 @pytest.mark.usefixtures("ray_here")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the workers in /proc")
-def test_the_command_writes_the_same_though_workers_are_killed(whole, tmp_path, monkeypatch):
+def test_the_output_is_the_same_if_workers_are_killed(whole, tmp_path, monkeypatch):
     inputs, truth, _ = whole
     killed = []
 
@@ -108,7 +108,7 @@ def stop_after(n_chunks: int):
 
 
 @pytest.mark.usefixtures("ray_here")
-def test_one_engine_goes_on_with_a_run_of_the_other(whole, tmp_path):
+def test_each_engine_resumes_a_run_of_the_other(whole, tmp_path):
     inputs, truth, position = whole
     with pytest.raises(StopError):
         run_local(inputs, tmp_path / "o", progress=stop_after(2))
@@ -127,7 +127,7 @@ def test_a_worker_with_another_model_or_store_is_refused(changed):
     signatures[1 - changed] = own[1 - changed]
     if changed:
         signatures[1] = "knowledge:b14d4ff5ab95"
-    with pytest.raises(KoalaError, match=r"A worker's model small is .* KOALA_STORE"):
+    with pytest.raises(KoalaError, match=r"Model small of a worker is .* KOALA_STORE"):
         _open("small", tuple(signatures), has_knowledge=False, limits=Limits())
     assert callable(_open("small", own, has_knowledge=False, limits=Limits()))
 

@@ -1,4 +1,4 @@
-"""Retrieval on Ray: the truth is what one process finds."""
+"""Retrieval on Ray gives the same results as retrieval in one process."""
 
 import json
 
@@ -17,7 +17,7 @@ WORDS = ["water", "root", "ice", "heat", "steam", "cloud", "rain", "sun", "leaf"
 
 
 def build_text(number: int) -> str:
-    # Some texts come several times, under several titles.
+    # Some texts occur several times, under different titles.
     return " ".join(WORDS[(number % 40) * step % len(WORDS)] for step in range(1, 2 + number % 6))
 
 
@@ -49,7 +49,7 @@ def test_shards_hold_every_paragraph_once(corpora):
 
 
 @pytest.mark.usefixtures("ray_here")
-def test_the_same_is_found_as_by_one_process(corpora, queries):
+def test_ray_finds_the_same_paragraphs_as_one_process(corpora, queries):
     told = []
     truth = retrieve_paragraphs(queries, [corpora], k=5, least_words=1)
     found = retrieve_ray(
@@ -66,7 +66,7 @@ def test_the_same_is_found_as_by_one_process(corpora, queries):
 
 
 @pytest.mark.usefixtures("ray_here")
-def test_a_broken_file_is_named_as_by_one_process(corpora, queries):
+def test_a_broken_file_gives_the_same_error_as_in_one_process(corpora, queries):
     (corpora / "d.tsv").write_text("no tab\n")
     messages = []
     for retrieve in (retrieve_paragraphs, retrieve_ray):
@@ -76,7 +76,7 @@ def test_a_broken_file_is_named_as_by_one_process(corpora, queries):
     assert messages[0] == messages[1]
 
 
-def test_the_command_refuses_what_is_for_ray_alone(tmp_path):
+def test_the_local_engine_refuses_options_of_ray(tmp_path):
     value = {"name": "one", "sentences": ["melt the butter ."], "participants": ["it"]}
     (tmp_path / "train.jsonl").write_text(json.dumps(value))
     start = ["wikipedia", "retrieve", "--queries", str(tmp_path), "--corpus", "x.tsv"]

@@ -1,4 +1,4 @@
-"""Tables as records: rows are what the same lines of JSON would be."""
+"""Rows of Parquet tables are read like the same objects as JSON lines."""
 
 import json
 from datetime import UTC, date, datetime
@@ -32,8 +32,8 @@ def write_lines(path, rows):
     return path
 
 
-def test_rows_give_what_lines_give(tmp_path):
-    # A column that only some rows have is empty in the others: it counts as missing there.
+def test_rows_give_the_same_grids_as_lines(tmp_path):
+    # A column that only some rows have is null in the others, which counts as missing.
     columns = dict.fromkeys(key for row in ROWS for key in row)
     rows = [{key: row.get(key) for key in columns} for row in ROWS]
     done = run_local([write_table(tmp_path / "in.parquet", rows)], tmp_path / "table")
@@ -53,7 +53,7 @@ def test_rows_give_what_lines_give(tmp_path):
     assert "'id': 'c'" in reports[0]["record"]
 
 
-def test_tables_are_read_from_any_row_on_in_order(tmp_path):
+def test_tables_are_read_in_order_from_any_row(tmp_path):
     rows = [{"id": str(number), "text": "Water boils."} for number in range(1000)]
     path = write_table(tmp_path / "in.parquet", rows, row_group_size=300)
     records = list(read_records([path, path], start=700))
@@ -68,7 +68,7 @@ def parse(row):
     return parse_record(Record("f", 1, row, 0, 1), Limits())
 
 
-def test_times_and_decimals_are_kept_as_strings(tmp_path):
+def test_times_and_decimals_become_strings(tmp_path):
     row = {
         "text": "Water boils.",
         "day": date(2024, 2, 29),
@@ -83,7 +83,7 @@ def test_times_and_decimals_are_kept_as_strings(tmp_path):
     }
 
 
-def test_what_json_cannot_have_is_a_bad_record(tmp_path):
+def test_a_value_that_json_cannot_represent_is_a_bad_record(tmp_path):
     rows = [{"text": "Water boils.", "picture": b"\x89PNG"}, {"text": "Ice melts."}]
     (record, good) = read_records([write_table(tmp_path / "in.parquet", rows)])
     with pytest.raises(KoalaError, match="holds bytes"):
@@ -102,7 +102,7 @@ def test_broken_tables_are_refused_by_name(tmp_path):
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FileError, match="not a Parquet file"):
         list(read_records([path]))
-    # A hole in the middle, under a footer that is right: what stands before it can be read.
+    # Zeros in the middle, with an intact footer: the rows before them can be read.
     third = len(whole) // 3
     path.write_bytes(whole[:third] + bytes(third) + whole[2 * third :])
     with pytest.raises(FileError, match="damaged after row"):

@@ -1,1 +1,1 @@
-"""Many documents: streamed, resumable, on one machine or on a cluster."""
+"""Bulk processing: many documents, streamed and resumable, on one machine or a Ray cluster."""

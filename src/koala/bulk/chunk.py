@@ -1,4 +1,4 @@
-"""A chunk of records → lines to write. The same chunk gives the same bytes, wherever it is run."""
+"""A chunk of records → lines to write; the same chunk gives the same bytes on every engine."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,12 +14,12 @@ from koala.text.nlp import analyze
 from koala.tracker import Tracker
 
 _DIGITS = 4
-"""Of a confidence: what a batch of other neighbours changes lies far behind these."""
+"""Decimals of a confidence. Batching changes only later digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What a chunk gives: grids in the order of the records, and what is wrong with the others."""
+    """Output of a chunk: grids in the order of the records, and reports of the bad records."""
 
     grids: str
     bad: str
@@ -28,12 +28,12 @@ class Lines:
 
 
 def track_records(trackers: Trackers, records: Sequence[Record], limits: Limits) -> Lines:
-    """Track the entities of a chunk; a record that cannot be tracked is reported, nothing else."""
+    """Track the entities of a chunk; records that cannot be tracked are reported instead."""
     tasks, problems = _read(records, limits)
     position = {id(record): number for number, record in enumerate(records)}
     grids: dict[int, str] = {}
     task_of = {id(record): task for record, task in tasks}
-    for tracker, group in _share_out(trackers, tasks):
+    for tracker, group in _group_by_tracker(trackers, tasks):
         for record, outcome in _track(tracker, group):
             if isinstance(outcome, Grid):
                 task = task_of[id(record)]
@@ -47,7 +47,7 @@ def track_records(trackers: Trackers, records: Sequence[Record], limits: Limits)
 def _read(
     records: Sequence[Record], limits: Limits
 ) -> tuple[list[tuple[Record, Task]], dict[int, str]]:
-    """Read the records that can be; say of the others, by their number, what is wrong."""
+    """Give the records that can be read as tasks, and the problems of the others by index."""
     opened: dict[int, dict[str, Any]] = {}
     tasks: list[tuple[Record, Task]] = []
     problems: dict[int, str] = {}
@@ -56,7 +56,7 @@ def _read(
             opened[number] = open_record(record, limits)
         except KoalaError as error:
             problems[number] = str(error)
-    # All paragraphs at once: they are split into sentences one by one, from what is known then.
+    # Analyze all paragraphs at once: build_task then finds their sentences in the cache.
     texts = (value.get("text") for value in opened.values() if value.get("steps") is None)
     analyze(text.strip() for text in texts if isinstance(text, str) and "\n" not in text.strip())
     for number, value in opened.items():
@@ -67,10 +67,10 @@ def _read(
     return tasks, problems
 
 
-def _share_out(
+def _group_by_tracker(
     trackers: Trackers, tasks: Sequence[tuple[Record, Task]]
 ) -> Iterable[tuple[Tracker, list[tuple[Record, Task]]]]:
-    """Give every tracker the texts that it fits."""
+    """Group tasks by the tracker that fits their text."""
     groups: dict[int, tuple[Tracker, list[tuple[Record, Task]]]] = {}
     for record, task in tasks:
         tracker = trackers.choose(AUTO, task.content)
@@ -81,13 +81,13 @@ def _share_out(
 def _track(
     tracker: Tracker, tasks: Sequence[tuple[Record, Task]]
 ) -> list[tuple[Record, Grid | str]]:
-    """Track all at once; if that fails, one by one, to find out whose fault it is."""
+    """Track all tasks at once; if that fails, one by one, to find the one that fails."""
     try:
         procedures = [task.procedure for _, task in tasks]
         grids = tracker.track_all(find_missing(procedures, n_threads=tracker.n_threads))
         return [(record, grid) for (record, _), grid in zip(tasks, grids, strict=True)]
     except FileError:
-        # A part of koala is missing: no record's fault.
+        # A file of koala is missing, which is no fault of a record.
         raise
     except KoalaError as error:
         if len(tasks) == 1:

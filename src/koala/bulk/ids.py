@@ -1,4 +1,4 @@
-"""The ids of grids: who reads a file of them wants each once."""
+"""Count repeated ids in a file of grids; readers of such files expect unique ids."""
 
 import json
 from array import array
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def count_repeated(path: Path) -> int:
-    """Count the grids of a file whose id came before; that takes eight bytes for each grid."""
+    """Count the grids whose id occurred before. Needs eight bytes of memory per grid."""
     hashes = array("q")
     with path.open("rb") as file:
         hashes.extend(hash(json.loads(line)["id"]) for line in file)

@@ -1,16 +1,16 @@
-"""How far a run has come, on disk: after a kill at any moment it goes on where it was.
+"""Journal of a run on disk, so that a run killed at any moment can be resumed.
 
-Lines go to `OUT.part` and `OUT.errors.part`; the journal says how many bytes of each belong to how
-many records, and is replaced as a whole. What was written behind that is cut off on resuming. Both
-files get their names when everything is there; a run that was killed just then has ended. They are
-locked while they grow: two runs do not write one output.
+Lines are appended to `OUT.part` and `OUT.errors.part`. The journal says how many records are done
+and how many bytes of both files belong to them; it is replaced atomically. On resuming, bytes
+beyond that are cut off. At the end, both files get their final names; a run killed during that
+counts as finished. The files are locked, so that two runs cannot write the same output.
 """
 
 import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -20,29 +20,31 @@ from koala.files import parse_json, read_text, write_text
 
 try:
     import fcntl
-except ImportError:  # Windows: two runs that write one file are not told apart
+except ImportError:  # Windows: two runs that write the same file are not detected
     fcntl = None  # type: ignore[assignment]
 
 _SECONDS = 0.5
-"""Between two notes in the journal at least: with hundreds of workers a note for every chunk would
-keep the disk busy and the workers waiting. What is not noted is done again after a kill."""
+"""Minimum time between two writes of the journal: with hundreds of workers, one write per chunk
+would keep the disk busy. Chunks finished since the last write are repeated after a kill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a run does; a run goes on only as the same job."""
+    """What a run computes; only a run of the same job can be resumed."""
 
     inputs: tuple[tuple[str, int], ...]
     """Name and size of each file."""
     model: str
+    """Signature of the model."""
     knowledge: str
-    """Where triples come from, if there are any."""
+    """Signature of the store of triples; knowledge:none without one."""
     chunk: int
+    """Records per chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far it has come."""
+    """Progress of a run."""
 
     n_records: int = 0
     n_bad: int = 0
@@ -51,14 +53,14 @@ class Position:
 
 
 class Journal:
-    """The files of a run. Used as a context: on leaving, what is not finished stays to go on."""
+    """The output files of a run, as a context manager; an unfinished run can be resumed later."""
 
     def __init__(self, output: Path, job: Job, *, resume: bool) -> None:
         self.output = output
         _, self.errors, self._part, self._bad_part, self._journal = list_files(output)
         self._job = job
-        self.position = self._noted = self._open(resume=resume)
-        self._noted_at = 0.0
+        self.position = self._saved = self._open(resume=resume)
+        self._saved_at = 0.0
         self._files: tuple[IO[bytes], IO[bytes]] = (
             _open_at(self._part, self.position.n_bytes),
             _open_at(self._bad_part, self.position.n_bad_bytes),
@@ -70,63 +72,68 @@ class Journal:
         if self.output.is_dir():
             raise FileError(self.output, "this is a folder, a file was expected.")
         if self._journal.is_file() and self.output.exists() and not self._part.exists():
-            self._give_names(self._read())
+            # Killed while the files were renamed: the run was finished.
+            self._rename_rest(self._read())
         if not self._journal.is_file():
             if self.output.exists() and resume:
-                raise FileError(self.output, "is finished already; nothing to go on with.")
+                raise FileError(
+                    self.output, "is finished already. Omit --resume to track everything again."
+                )
             return Position()
         if not resume:
             raise FileError(
                 self._journal,
-                "a run that is not finished. Go on with --resume, or remove this file.",
+                "belongs to an unfinished run. Continue it with --resume, or remove this file to "
+                "start again.",
             )
         return self._read()
 
     def _read(self) -> Position:
         job, position = _read_journal(self._journal)
         if job != self._job:
+            differences = "; ".join(_list_differences(job, self._job))
             raise FileError(
                 self._journal,
-                "a run with other inputs, another model or other knowledge. "
-                "Use those, or remove it.",
+                f"belongs to a run that differs ({differences}). Resume with the same inputs and "
+                "options, or remove this file to start again.",
             )
         return position
 
     def add(self, grids: str, bad: str, n_records: int, n_bad: int) -> None:
-        """Write what a chunk has given; sooner or later note that it is there."""
+        """Append the lines of a chunk; update the journal at most every `_SECONDS`."""
         written = []
         for file, text in zip(self._files, (grids, bad), strict=True):
             file.write(text.encode())
             written.append(file.tell())
         old = self.position
         self.position = Position(old.n_records + n_records, old.n_bad + n_bad, *written)
-        if time.monotonic() - self._noted_at >= _SECONDS:
-            self._note()
+        if time.monotonic() - self._saved_at >= _SECONDS:
+            self._save()
 
-    def _note(self) -> None:
+    def _save(self) -> None:
         for file in self._files:
             file.flush()
             os.fsync(file.fileno())
         state = {"job": asdict(self._job), "position": asdict(self.position)}
         write_text(self._journal, json.dumps(state) + "\n")
-        self._noted, self._noted_at = self.position, time.monotonic()
+        self._saved, self._saved_at = self.position, time.monotonic()
 
     def finish(self) -> None:
-        """Give the files their names; without bad records there is no file of them."""
-        self._note()
+        """Give the files their final names; without bad records there is no OUT.errors."""
+        self._save()
         self.close()
         self._part.replace(self.output)
-        self._give_names(self.position)
+        self._rename_rest(self.position)
 
     def give_up(self) -> None:
-        """Keep only what is wrong with the records: no grid came of them."""
-        self._note()
+        """Keep only the reports of bad records, for a run in which all records are bad."""
+        self._save()
         self.close()
         self._part.unlink()
-        self._give_names(self.position)
+        self._rename_rest(self.position)
 
-    def _give_names(self, position: Position) -> None:
-        """Do what is left when the grids are in their place: that was the end of the run."""
+    def _rename_rest(self, position: Position) -> None:
+        """Finish after the grids have their name: rename the reports, remove the journal."""
         if position.n_bad and self._bad_part.exists():
             self._bad_part.replace(self.errors)
         elif not position.n_bad:
@@ -148,18 +155,18 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.position != self._noted:
+        if self.position != self._saved:
             with suppress(OSError):
-                self._note()
+                self._save()
         self.close()
         if self.position == Position() and not self._journal.exists():
-            # It ended before anything came of it: nothing to go on with.
+            # The run ended before its first chunk: there is nothing to resume.
             self._part.unlink(missing_ok=True)
             self._bad_part.unlink(missing_ok=True)
 
 
 def list_files(output: Path) -> tuple[Path, Path, Path, Path, Path]:
-    """Name the files of a run: grids, bad records, both while they grow, and the journal."""
+    """Name the files of a run: grids, reports of bad records, both unfinished, the journal."""
     name = output.name
     return (
         output,
@@ -177,17 +184,38 @@ def _read_journal(path: Path) -> tuple[Job, Position]:
         job, position = value["job"], Position(**value["position"])
         inputs = tuple((str(name), int(size)) for name, size in job.pop("inputs"))
         if any(type(number) is not int or number < 0 for number in astuple(position)):
-            raise ValueError("a position is a number of records or bytes")
+            raise ValueError("positions are counts of records or bytes")
         return Job(inputs, **job), position
     except (KoalaError, LookupError, TypeError, ValueError, AttributeError):
-        problem = "not a journal of this version of koala. Remove it, or write to another file."
+        problem = "is not a journal of this version of koala. Remove it, or choose another output."
         raise FileError(path, problem) from None
 
 
+def _list_differences(theirs: Job, ours: Job) -> list[str]:
+    """Name the fields in which two jobs differ, with both values."""
+    values = zip(fields(Job), astuple(theirs), astuple(ours), strict=True)
+    return [
+        f"{field.name}: {_show(there)} there, {_show(here)} here"
+        for field, there, here in values
+        if there != here
+    ]
+
+
+def _show(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(f"{name} of {size:,} bytes" for name, size in value)
+    return str(value)
+
+
 def _open_at(path: Path, n_bytes: int) -> IO[bytes]:
-    """Open a file to write on at a position; what stands behind it goes."""
-    if n_bytes and (not path.is_file() or path.stat().st_size < n_bytes):
-        raise FileError(path, "is shorter than its journal says. Remove the journal, begin anew.")
+    """Open a file for appending at a position; cut off what is beyond."""
+    size = path.stat().st_size if path.is_file() else 0
+    if size < n_bytes:
+        raise FileError(
+            path,
+            f"has {size:,} bytes, but its journal says {n_bytes:,}. Remove the journal to start "
+            "again.",
+        )
     path.touch()
     file = path.open("r+b")
     _lock(file, path)
@@ -197,14 +225,14 @@ def _open_at(path: Path, n_bytes: int) -> IO[bytes]:
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """Refuse a file that another run writes; the system opens the lock when that ends, however."""
+    """Refuse a file that another run is writing; the system releases locks of ended processes."""
     if fcntl is None:
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
-        problem = "another koala batch is writing it. Wait for its end, or write to another file."
+        problem = "another koala batch is writing it. Wait until it ends, or choose another output."
         raise FileError(path, problem) from None
     except OSError:
         pass  # a file system without locks

@@ -1,4 +1,4 @@
-"""The engine of one machine: chunks in order through worker processes, written in order."""
+"""Local engine: chunks of records are tracked in worker processes and written in order."""
 
 import itertools
 import json
@@ -21,44 +21,44 @@ from koala.errors import FileError, KoalaError
 from koala.registry import AUTO, Trackers, load, sign, sign_knowledge
 
 CHUNK = 32
-"""Records that are tracked together: batches are sorted by length within these."""
+"""Records tracked together; within a chunk, batches are formed by length."""
 
 _RETRIES = 3
-"""How often a chunk is tried when its worker dies."""
+"""How often a chunk is tried if its worker dies."""
 
 Progress = Callable[[int, int, int], None]
-"""Is told how many bytes of how many are read, and how many records that were in this run."""
+"""Receives the bytes read, the bytes of all inputs, and the records done in this run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A chunk that was tracked."""
+    """A tracked chunk."""
 
     n_records: int
     end: int
-    """Bytes of all files up to its end, for a progress bar."""
+    """Bytes of all files up to the end of the chunk, for the progress bar."""
     lines: Lines
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a run is to be done."""
+    """Options of a run."""
 
     n_workers: int = 1
-    """Changes nothing in what comes out."""
+    """The output does not depend on it."""
     has_knowledge: bool = True
-    """Whether triples are retrieved: without them grids are others, and say so."""
+    """Whether triples are retrieved; without them, grids differ and their signature says so."""
     limits: Limits = field(default_factory=Limits)
-    """Which records are too large."""
+    """Records beyond these limits are refused."""
 
 
 class Engine(Protocol):
-    """Tracks chunks and gives them in order."""
+    """Function that tracks chunks and yields them in order."""
 
     def __call__(
         self, chunks: Iterator[list[Record]], *, model: str | Path, plan: Plan
     ) -> Generator[Done, None, None]:
-        """Track them with a model."""
+        """Track the chunks with a model."""
 
 
 def run_local(
@@ -70,7 +70,7 @@ def run_local(
     resume: bool = False,
     progress: Progress = lambda _done, _total, _n: None,
 ) -> Position:
-    """Track all records of some files; memory does not grow with them."""
+    """Track all records of some files on this machine; memory use does not grow with the input."""
     return run_job(_run, inputs, output, model=model, plan=plan, resume=resume, progress=progress)
 
 
@@ -84,7 +84,7 @@ def run_job(
     resume: bool,
     progress: Progress,
 ) -> Position:
-    """Track all records of some files on any engine: the bytes and the journal are the same."""
+    """Track all records of some files on an engine; output and journal do not depend on it."""
     plan = plan or Plan()
     total = measure(inputs)
     _check_apart(inputs, output)
@@ -105,19 +105,23 @@ def run_job(
 
 
 def _check_apart(inputs: Sequence[Path], output: Path) -> None:
-    """Refuse to write over a file that is read."""
+    """Refuse an output that would overwrite an input."""
     written = {path.resolve() for path in list_files(output)}
     for path in inputs:
         if path.resolve() in written:
-            raise FileError(path, f"is read, and {output} would replace it. Write to another file.")
+            raise FileError(
+                path, f"is an input that {output} would overwrite. Write to another file."
+            )
 
 
 def _check_any(inputs: Sequence[Path], journal: Journal) -> None:
-    """Refuse input of which nothing came; what is wrong with each record stays to be read."""
+    """Refuse input without any usable record; the reports of bad records are kept."""
     n_records, n_bad = journal.position.n_records, journal.position.n_bad
     if not n_records:
         names = ", ".join(map(str, inputs))
-        raise KoalaError(f"{names}: no record came; JSON lines or a .parquet table were expected.")
+        raise KoalaError(
+            f"{names}: no record was found; JSON lines or a .parquet table were expected."
+        )
     if n_bad < n_records:
         return
     journal.give_up()
@@ -125,7 +129,7 @@ def _check_any(inputs: Sequence[Path], journal: Journal) -> None:
         reason = json.loads(file.readline())["reason"]
     raise KoalaError(
         f"None of the {n_records:,} records could be tracked. The first: {reason} "
-        f"{journal.errors} says it of each."
+        f"{journal.errors} lists the reasons of all."
     )
 
 
@@ -137,7 +141,7 @@ def _split(records: Iterator[Record]) -> Iterator[list[Record]]:
 def _run(
     chunks: Iterator[list[Record]], *, model: str | Path, plan: Plan
 ) -> Generator[Done, None, None]:
-    """Run chunks in workers, a few ahead of what is written; give them in order."""
+    """Track chunks in workers, a few ahead of the writer, and yield them in order."""
     pool = _Pool(model, plan)
     waiting: deque[tuple[list[Record], Future[Lines]]] = deque()
     try:
@@ -152,7 +156,7 @@ def _run(
 
 
 class _Pool:
-    """Worker processes that hold a tracker each; one that dies is replaced, its chunk repeated."""
+    """Worker processes with one tracker each; if one dies, its chunk is tried again."""
 
     def __init__(self, model: str | Path, plan: Plan) -> None:
         self._arguments = (str(model), plan.has_knowledge)
@@ -172,13 +176,13 @@ class _Pool:
             return self._executor.submit(_track, chunk, self._plan.limits)
 
     def wait(self, waiting: "deque[tuple[list[Record], Future[Lines]]]") -> Done:
-        """Give the first chunk that waits, and what it has given."""
+        """Give the first waiting chunk as soon as it is tracked."""
         for _ in range(_RETRIES):
             chunk, future = waiting[0]
             try:
                 lines = future.result()
             except BrokenProcessPool:
-                # All that wait are lost with the pool, not only the one whose worker died.
+                # The whole pool is lost, with all waiting chunks: start a new one.
                 self._executor = self._start()
                 chunks = [chunk for chunk, _ in waiting]
                 waiting.clear()
@@ -188,23 +192,23 @@ class _Pool:
             return Done(len(chunk), chunk[-1].end, lines)
         first = waiting[0][0][0]
         raise KoalaError(
-            f"Workers died {_RETRIES} times at {first.file}, line {first.line} and behind; all "
-            "before is saved. Is there enough memory? The same command with --resume goes on."
+            f"Workers died {_RETRIES} times at {first.file}, line {first.line} or after. Earlier "
+            "records are saved. Check the free memory, then run the same command with --resume."
         )
 
     def close(self) -> None:
-        # Not waiting: who has stopped a run is told so at once.
+        # wait=False: after Ctrl-C, the command ends at once.
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 def open_trackers(model: str, *, has_knowledge: bool) -> Trackers:
-    """Open the tracker of a worker, which has one core; with `auto`, those that texts need."""
+    """Open the trackers of a worker, which has one core; `auto` loads them when texts need them."""
     open = partial(load, has_knowledge=has_knowledge, n_threads=1)
     return Trackers.bundled(open) if model == AUTO else Trackers.alone(open(model))
 
 
 _trackers: Trackers | KoalaError | None = None
-"""Of a worker process, or why it has none."""
+"""The trackers of a worker process, or the error that opening them raised."""
 
 
 def _open(model: str, has_knowledge: bool) -> None:
@@ -213,7 +217,7 @@ def _open(model: str, has_knowledge: bool) -> None:
     try:
         _trackers = open_trackers(model, has_knowledge=has_knowledge)
     except KoalaError as error:
-        # Raised here it would only kill the worker: the first chunk tells it.
+        # An exception in an initializer would only break the pool: the first chunk raises it.
         _trackers = error
 
 

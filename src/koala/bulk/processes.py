@@ -1,4 +1,4 @@
-"""Worker processes: they end with the one that has started them, and leave Ctrl-C to it."""
+"""Worker processes: they end with their parent, and only the parent handles Ctrl-C."""
 
 import multiprocessing
 import os
@@ -9,7 +9,7 @@ from threading import Thread
 
 
 def end_with_parent() -> None:
-    """End this process as soon as its parent has ended, even by a kill that nobody can catch."""
+    """End this process as soon as its parent ends, even if that is killed by SIGKILL."""
     Thread(target=_wait, daemon=True).start()
 
 
@@ -21,7 +21,10 @@ def _wait() -> None:
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Start processes that never hear Ctrl-C, which a terminal sends to all of them."""
+    """Block SIGINT, so that processes started in this context ignore Ctrl-C.
+
+    A terminal sends the signal to the whole process group.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return

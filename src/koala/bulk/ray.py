@@ -1,7 +1,7 @@
-"""Ray: items in order through workers, on this machine or on a cluster that is there already.
+"""Ray: map items to results in order, on this machine or on a running cluster.
 
-Items go as blocks of a Ray dataset, one block an item, through a pool of actors that grows with the
-work. The items themselves travel, not the names of files: a worker needs to see no file of ours.
+Each item is one block of a Ray dataset, which a pool of actors processes. Items are sent by value,
+not as file names, so workers need no access to the input files.
 """
 
 import logging
@@ -18,21 +18,22 @@ from typing import Any, TypeVar
 from koala.errors import KoalaError
 
 TRIES = 3
-"""How often an item is tried when its worker dies."""
+"""How often an item is tried if its worker dies."""
 
 _WINDOW_ITEMS = 256
-"""Items a worker in one dataset: Ray keeps a few kilobytes for each, and starts anew after them."""
+"""Items per worker in one dataset. Ray keeps a few kilobytes per item until its dataset ends."""
 _WINDOW_BYTES = 1 << 28
-"""And of all of them."""
+"""Bytes of all items in one dataset."""
 
 _SECONDS = 5.0
-"""That a cluster has to take a connection."""
+"""Time limit for connecting to a cluster."""
 
-# What opens HTTP/2, which Ray speaks; the fourth byte of the answer says that these are settings.
+# The start of an HTTP/2 connection, the protocol of Ray's gRPC; the fourth byte of the answer is 4,
+# the type of a settings frame.
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
-# Ray calls home, and writes to stderr and, when a worker dies, to stdout, where only data belongs,
-# unless it is told not to before it is imported.
+# By default Ray reports usage statistics, logs to stderr and, when a worker dies, to stdout, where
+# only data belongs. These variables turn that off; they must be set before Ray is imported.
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
@@ -45,11 +46,11 @@ Result = TypeVar("Result")
 
 
 class WorkersDiedError(KoalaError):
-    """The workers of an item died again and again."""
+    """The worker of an item died `TRIES` times."""
 
 
 class Cluster:
-    """Workers of Ray, at most so many, a core each."""
+    """At most `n_workers` Ray workers with one core each."""
 
     def __init__(self, n_workers: int) -> None:
         self._n_workers = n_workers
@@ -57,9 +58,9 @@ class Cluster:
     def map(
         self, open_work: Callable[[], Callable[[Item], Result]], items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Give what comes of the items, in order; a worker opens its work once.
+        """Yield the results of the items in order; each worker calls `open_work` once.
 
-        What is a KoalaError there is one here. Memory does not grow with the items.
+        A KoalaError in a worker is raised here. Memory use does not grow with the items.
         """
         packed = (pickle.dumps(item) for item in items)
         while window := self._fill_window(packed):
@@ -85,14 +86,14 @@ class Cluster:
         items.context.print_on_execution_start = False
         pool = data.ActorPoolStrategy(min_size=1, max_size=min(self._n_workers, len(window)))
         with warnings.catch_warnings():
-            # Ray 2.64 will take no retries here; the extra stops before it.
+            # Deprecated: Ray 2.64 removes these options, and koala[ray] requires an older version.
             warnings.simplefilter("ignore", DeprecationWarning)
             done = items.map(
                 _Actor,
                 fn_constructor_args=(open_work,),
                 compute=pool,
                 num_cpus=1,
-                # Actors may die as often as machines do, but no item may kill them for ever.
+                # Actors restart without limit, but an item that kills them is given up.
                 max_restarts=-1,
                 max_task_retries=TRIES - 1,
             )
@@ -103,13 +104,13 @@ class Cluster:
                     raise KoalaError(row["problem"])
                 yield pickle.loads(row["result"])
         except RayTaskError:
-            raise  # a mistake of ours, with the worker's traceback
+            raise  # a bug in koala; keeps the traceback of the worker
         except RayError as error:
             raise WorkersDiedError(f"Workers died {TRIES} times: {_first_line(error)}") from None
 
 
 class _Actor:
-    """A worker. Its work is opened with the first item: what goes wrong then can still be told."""
+    """A worker. It calls `open_work` with the first item, so that errors in it can be returned."""
 
     def __init__(self, open_work: Callable[[], Callable[[Any], Any]]) -> None:
         self._open_work = open_work
@@ -127,9 +128,9 @@ class _Actor:
 
 @contextmanager
 def open_cluster(address: str | None = None, *, n_workers: int = 1) -> Iterator[Cluster]:
-    """Start Ray on this machine, or join the cluster at an address, and leave it at the end.
+    """Start Ray on this machine, or connect to the cluster at an address; disconnect at the end.
 
-    Where Ray runs in this process already, that is used and left running.
+    If Ray is already initialized in this process, it is used and left running.
     """
     os.environ.update({key: os.environ.get(key, value) for key, value in _QUIET.items()})
     try:
@@ -137,7 +138,7 @@ def open_cluster(address: str | None = None, *, n_workers: int = 1) -> Iterator[
         import ray.data
     except ImportError as error:
         raise KoalaError(
-            f"The Ray engine needs {error.name}, which is not installed. "
+            f"--engine ray needs {error.name}, which is not installed. "
             "Install it with: pip install 'koala[ray]'"
         ) from None
     for handler in logging.getLogger("ray.data").handlers:
@@ -160,41 +161,44 @@ def _start(address: str | None, n_workers: int) -> None:
     if address is None:
         quiet |= {"num_cpus": n_workers, "include_dashboard": False}
     else:
-        _knock(address)
+        _check_address(address)
     try:
-        with _hush():
+        with _silence_stderr():
             ray.init(address or "local", **quiet)
     except Exception as error:
         where, hint = "on this machine", ""
         if address is not None:
             where = f"at {address}"
-            hint = " Is it the same version of Ray? Does it want a token (RAY_AUTH_MODE=token)?"
+            hint = (
+                " Check that it runs the same version of Ray, and whether it needs a token "
+                "(RAY_AUTH_MODE=token)."
+            )
         reason = _first_line(error).rstrip(".")
         raise KoalaError(f"Ray cannot be used {where}: {reason}.{hint}") from None
 
 
 @contextmanager
-def _hush() -> Iterator[None]:
-    """Keep Ray's own processes off stderr while they start: no level of logging does."""
-    kept = os.dup(2)
+def _silence_stderr() -> Iterator[None]:
+    """Redirect stderr to nothing: no log level keeps Ray's processes from writing at start."""
+    stderr = os.dup(2)
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
-def _knock(address: str) -> None:
-    """Refuse an address where nobody is, or not Ray: Ray itself would try for minutes."""
+def _check_address(address: str) -> None:
+    """Refuse an address where no Ray cluster listens; Ray itself would try for minutes."""
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
         raise KoalaError(
             f"The address of the Ray cluster is {address!r}; host:port was expected, or auto for "
-            "the one that this machine belongs to."
+            "the cluster that this machine belongs to."
         )
     try:
         location = (host.strip("[]"), int(port))
@@ -204,13 +208,13 @@ def _knock(address: str) -> None:
     except (OSError, OverflowError, UnicodeError) as error:
         raise KoalaError(
             f"No Ray cluster answers at {address} ({error}). Start one there with "
-            "`ray start --head`, or leave the address away to run on this machine."
+            "`ray start --head`, or omit the address to run on this machine."
         ) from None
-    # Where Ray speaks TLS, it says nothing to this.
+    # With TLS, Ray does not answer an unencrypted greeting.
     if answer[3:] != b"\x04" and os.environ.get("RAY_USE_TLS", "0") == "0":
         raise KoalaError(
-            f"Something answers at {address}, but not as Ray does. Ray's port is the one that "
-            "`ray start --head` has shown, 6379 if no other was asked for."
+            f"Another program than Ray answers at {address}. Use the port that `ray start --head` "
+            "printed; its default is 6379."
         )
 
 

@@ -1,4 +1,4 @@
-"""The engine of a cluster: the same chunks as on one machine, through workers of Ray."""
+"""Ray engine: the same chunks as on one machine, tracked by Ray workers."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -27,8 +27,8 @@ def run_ray(
 ) -> Position:
     """Track all records of some files on Ray: on this machine, or on the cluster at an address.
 
-    Files are read and written here; workers need koala and the model, and are as many as the plan
-    says at most. A run that another engine has begun can be resumed.
+    Files are read and written by this process; workers need only koala and the model. A run of the
+    local engine can be resumed.
     """
     engine = partial(_run, address=address)
     return run_job(engine, inputs, output, model=model, plan=plan, resume=resume, progress=progress)
@@ -41,7 +41,7 @@ def _run(
 
     def send() -> Iterator[list[Record]]:
         for chunk in chunks:
-            # The text of a chunk is Ray's to keep.
+            # Ray keeps the text of a chunk; here only the position of its first record is needed.
             waiting.append((replace(chunk[0], raw=b""), len(chunk), chunk[-1].end))
             yield chunk
 
@@ -55,13 +55,13 @@ def _run(
         except WorkersDiedError:
             first = waiting[0][0]
             raise KoalaError(
-                f"Workers died {TRIES} times at {first.file}, line {first.line} or behind; all "
-                "before is saved. Is there enough memory? The same command with --resume goes on."
+                f"Workers died {TRIES} times at {first.file}, line {first.line} or after. Earlier "
+                "records are saved. Check the free memory, then run the same command with --resume."
             ) from None
 
 
 def _name(model: str | Path) -> str:
-    """Name a model so that a worker finds it: a bundled one wherever koala is, or a folder."""
+    """Name a model for workers on other machines: a bundled one by name, others by folder."""
     if model == AUTO:
         return AUTO
     folder = find_model(model)
@@ -76,11 +76,12 @@ def _sign(model: str | Path, has_knowledge: bool) -> tuple[str, str]:
 def _open(
     model: str, signatures: tuple[str, str], has_knowledge: bool, limits: Limits
 ) -> Callable[[list[Record]], Lines]:
-    """Open the trackers of a worker."""
+    """Open the trackers of a worker; its model and store must have the given signatures."""
     if (own := _sign(model, has_knowledge)) != signatures:
         raise KoalaError(
-            f"A worker's model {model} is {' with '.join(own)}; {' with '.join(signatures)} was "
-            "expected. Install the same koala on all machines, with the same KOALA_STORE if any."
+            f"Model {model} of a worker is {' with '.join(own)}; {' with '.join(signatures)} was "
+            "expected. Install the same version of koala on all machines, and set KOALA_STORE to "
+            "the same store, or nowhere."
         )
     trackers = open_trackers(model, has_knowledge=has_knowledge)
     return partial(track_records, trackers, limits=limits)

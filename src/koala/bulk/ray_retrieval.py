@@ -1,4 +1,4 @@
-"""Retrieval of paragraphs on Ray: shards of the files are counted, then ranked, then merged."""
+"""Paragraph retrieval on Ray: workers count n-grams per shard, then rank; results are merged."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from koala.pretraining.wikipedia.retrieval import (
     require_paragraphs,
 )
 
-_SHARDS_A_WORKER = 4
-"""More of them are fairer; each gives back the best paragraphs of every query."""
+_SHARDS_PER_WORKER = 4
+"""More shards balance the load better, but each returns the best paragraphs of every query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Some files, or one paragraph in so many of a large file."""
+    """Some files, or every `n_parts`-th paragraph of one large file."""
 
     files: tuple[Path, ...]
     n_bytes: int
@@ -39,7 +39,7 @@ class Shard:
     n_parts: int = 1
 
     def read(self, least_words: int) -> Iterator[Paragraph]:
-        """Stream its paragraphs."""
+        """Stream the paragraphs of this shard."""
         stream = read_paragraphs(self.files, least_words=least_words)
         return islice(stream, self.part, None, self.n_parts)
 
@@ -55,7 +55,7 @@ def retrieve_ray(
     address: str | None = None,
     progress: Progress | None = None,
 ) -> list[Retrieved]:
-    """Give what `retrieve_paragraphs` gives; workers must see the files under the same paths."""
+    """Like `retrieve_paragraphs`, on Ray; workers must see the files under the same paths."""
     retriever = Retriever(queries, k=k, block_size=block_size)
     shards = split_files([file for path in corpora for file in find_files(path)], n_workers)
     total = sum(shard.n_bytes for shard in shards)
@@ -81,13 +81,13 @@ def retrieve_ray(
 
 
 def split_files(files: Sequence[Path], n_workers: int) -> list[Shard]:
-    """Share files out: small ones in groups, large ones in parts.
+    """Split files into shards: small files are grouped, large files divided into parts.
 
-    Whoever has a part of a file reads all of it, which costs a quarter of counting and ranking it:
-    compressed files cannot be entered in the middle.
+    For each part, the whole file is read, because compressed files have no random access. Reading
+    takes a quarter of the time of counting and ranking.
     """
     sizes = [(file.resolve(), file.stat().st_size) for file in files]
-    fair = sum(size for _, size in sizes) / n_workers
+    share = sum(size for _, size in sizes) / n_workers
     shards: list[Shard] = []
     group: list[tuple[Path, int]] = []
 
@@ -97,10 +97,10 @@ def split_files(files: Sequence[Path], n_workers: int) -> list[Shard]:
             group.clear()
 
     for file, size in sizes:
-        n_parts = ceil(size / fair) if size else 1
+        n_parts = ceil(size / share) if size else 1
         if n_parts == 1:
             group.append((file, size))
-            if sum(size for _, size in group) >= fair / _SHARDS_A_WORKER:
+            if sum(size for _, size in group) >= share / _SHARDS_PER_WORKER:
                 close_group()
             continue
         close_group()

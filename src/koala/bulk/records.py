@@ -1,4 +1,4 @@
-"""Files of procedures → records, one after the other, in little memory; bad ones are no end."""
+"""Files of procedures → records, streamed; a bad record does not stop the others."""
 
 import gzip
 import itertools
@@ -18,25 +18,25 @@ from koala.errors import FileError, KoalaError
 from koala.files import parse_json
 
 LONGEST = 1 << 22
-"""Bytes of a line at most; a longer one is a bad record."""
+"""Maximum length of a line in bytes; a longer line is a bad record."""
 
 _FIELDS = ("id", "text", "steps", "entities", "question", "prompt")
-"""Fields that are read; null counts as missing. Earlier versions called the question prompt."""
+"""Fields that are read; null counts as missing. Earlier versions called the question "prompt"."""
 
 _OPTIONS = {
     "model": "Choose the model of all records with --model.",
-    "find": "Entities are found where none are named.",
-    "explain": "Reasons are given by `koala track --explain` and by the server.",
+    "find": "Entities are found only for records that name none.",
+    "explain": "Use `koala track --explain` or the server for reasons.",
 }
-"""What the server takes with a procedure, and koala batch does not."""
+"""Fields that the server accepts and koala batch refuses, with the advice to give."""
 
-_SHOWN = 200
-"""Characters of a bad record that its report quotes."""
+_N_QUOTED = 200
+"""Bytes of a bad record that its report quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a record may hold at most."""
+    """Maximum size of a record."""
 
     steps: int = 1000
     entities: int = 100
@@ -45,15 +45,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it came: a line of a file, or a row of a table."""
+    """An unparsed record: a line of a file, or a row of a table."""
 
     file: str
     line: int
     raw: bytes | dict[str, Any]
     end: int
-    """Bytes of all files up to the end of this record, for a progress bar."""
+    """Bytes of all files up to the end of this record, for the progress bar."""
     number: int
-    """Its number among those of all files, from 1 on."""
+    """Number of this record over all files, starting at 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class Task:
 
     procedure: Procedure
     rest: dict[str, Any]
-    """Fields that are none of ours; they are kept."""
+    """Fields that koala does not read; they are copied to the output."""
     content: str | Sequence[str]
-    """The text or the steps as they came: what a model is chosen by."""
+    """The text or the steps as given; the model is chosen by them."""
 
 
 def read_records(paths: Sequence[Path], *, start: int = 0) -> Iterator[Record]:
-    """Stream the records of all files in order, those from number `start` on."""
+    """Stream the records of all files in order, without the first `start`."""
     return itertools.islice(_chain(paths), start, None)
 
 
@@ -83,7 +83,7 @@ def _chain(paths: Sequence[Path]) -> Iterator[Record]:
 
 
 def measure(paths: Sequence[Path]) -> int:
-    """Count the bytes of all files."""
+    """Give the total size of all files in bytes; refuse missing ones."""
     total = 0
     for path in paths:
         if not path.is_file():
@@ -115,7 +115,7 @@ def _split_lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
         while line := file.readline(LONGEST + 1):
             number += 1
             rest = line
-            # What is too long is passed over piece by piece, never held as a whole.
+            # The rest of a line that is too long is skipped in parts, never held in memory.
             while not rest.endswith(b"\n") and len(rest) > LONGEST:
                 rest = file.readline(LONGEST + 1)
             yield number, line.rstrip(b"\r\n") if len(line) <= LONGEST else line, source.tell()
@@ -138,44 +138,44 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
                     value = {key: field for key, field in row.items() if field is not None}
                     yield number, value, size * number // n_rows
     except (ArrowException, OSError) as error:
-        # Damaged pages are an OSError that has no number.
+        # Damaged pages raise an OSError without an errno.
         problem = f"damaged after row {number}" if number else "not a Parquet file"
         raise FileError(path, f"{problem} ({error}).") from None
 
 
 def parse_record(record: Record, limits: Limits) -> Task:
-    """Read a record; whatever is wrong with it is a KoalaError."""
+    """Parse a record; raise KoalaError if it cannot be tracked."""
     return build_task(open_record(record, limits), record.number, limits)
 
 
 def open_record(record: Record, limits: Limits) -> dict[str, Any]:
-    """Give the fields of a record that is not too large."""
-    value = _parse(record.raw) if isinstance(record.raw, bytes) else _write_plainly(record.raw)
+    """Give the fields of a record; refuse one that is no object or too large."""
+    value = _parse(record.raw) if isinstance(record.raw, bytes) else _to_json(record.raw)
     if not isinstance(value, dict):
-        raise KoalaError(f"A JSON object was expected, {type(value).__name__} came.")
+        raise KoalaError(f"The record is a {type(value).__name__}; a JSON object was expected.")
     _check_size(value, limits)
     return value
 
 
 def build_task(value: dict[str, Any], number: int, limits: Limits) -> Task:
-    """Read the fields of a record as the server does; without an id it is called by its number."""
+    """Read the fields of a record as the server does; the default id is the record's number."""
     fields = _read_fields(value)
     content = fields["text"] if "text" in fields else fields.get("steps", ())
     if _is_steps(steps := fields.get("steps")):
         fields["steps"] = [step.text for step in build_steps(steps)]
     procedure = read_example(fields, number).procedure
     if len(procedure.steps) > limits.steps:
-        raise KoalaError(f"{len(procedure.steps):,} steps came; at most {limits.steps:,} may.")
+        raise KoalaError(_describe_excess(len(procedure.steps), "steps", limits.steps))
     known = {"id", "text", "steps", "entities", "signature", *_OPTIONS}
     rest = {key: field for key, field in value.items() if key not in known}
     return Task(procedure, rest, content)
 
 
 def _read_fields(value: dict[str, Any]) -> dict[str, Any]:
-    """Give the fields that are read; refuse what would be passed over."""
+    """Give the fields that are read; refuse options of the server, which would have no effect."""
     for name, hint in _OPTIONS.items():
         if value.get(name) is not None:
-            raise KoalaError(f'"{name}" in a record is not read by koala batch. {hint}')
+            raise KoalaError(f'koala batch does not accept "{name}" in a record. {hint}')
     fields = {key: value[key] for key in _FIELDS if value.get(key) is not None}
     if "text" in fields and "steps" in fields:
         raise KoalaError('Give "text" (a string) or "steps" (a list of strings), not both.')
@@ -200,17 +200,17 @@ def _parse(raw: bytes) -> Any:  # noqa: ANN401
     return parse_json(text)
 
 
-def _write_plainly(row: dict[str, Any]) -> Any:  # noqa: ANN401
-    """Give a row of a table as JSON can have it: times and decimal numbers are strings."""
+def _to_json(row: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Convert a row of a table to JSON values: dates, times and decimals become strings."""
 
-    def plain(field: object) -> str:
+    def convert(field: object) -> str:
         if isinstance(field, date | time):
             return field.isoformat()
         if isinstance(field, Decimal):
             return str(field)
-        raise KoalaError(f"A field holds {type(field).__name__}, which JSON does not have.")
+        raise KoalaError(f"A field holds {type(field).__name__}, which JSON cannot represent.")
 
-    return json.loads(json.dumps(row, default=plain))
+    return json.loads(json.dumps(row, default=convert))
 
 
 def _check_size(value: dict[str, Any], limits: Limits) -> None:
@@ -218,15 +218,19 @@ def _check_size(value: dict[str, Any], limits: Limits) -> None:
     parts = [text] if isinstance(text, str) else steps if isinstance(steps, list) else []
     size = sum(len(part) for part in parts if isinstance(part, str))
     if size > limits.characters:
-        raise KoalaError(f"{size:,} characters came; at most {limits.characters:,} may.")
+        raise KoalaError(_describe_excess(size, "characters", limits.characters))
     entities = value.get("entities")
     if isinstance(entities, list) and len(entities) > limits.entities:
-        raise KoalaError(f"{len(entities):,} entities came; at most {limits.entities:,} may.")
+        raise KoalaError(_describe_excess(len(entities), "entities", limits.entities))
+
+
+def _describe_excess(number: int, what: str, most: int) -> str:
+    return f"The record has {number:,} {what}; at most {most:,} are allowed."
 
 
 def report_bad(record: Record, problem: str) -> str:
-    """Write what is wrong with a record as a line of JSON."""
+    """Give the report of a bad record as a line of JSON."""
     raw = record.raw if isinstance(record.raw, bytes) else repr(record.raw).encode()
-    shown = raw[:_SHOWN].decode("utf-8", errors="replace")
-    value = {"file": record.file, "line": record.line, "reason": problem, "record": shown}
+    quoted = raw[:_N_QUOTED].decode("utf-8", errors="replace")
+    value = {"file": record.file, "line": record.line, "reason": problem, "record": quoted}
     return json.dumps(value, ensure_ascii=False) + "\n"
