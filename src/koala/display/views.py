@@ -1,0 +1,205 @@
+"""Views of grids as text and HTML; `koala.grid.views` computes them.
+
+All content of a grid is user text: it passes through `clean` or `escape`.
+"""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from koala.display.marks import clean, title_of
+from koala.display.markup import escape, join_lines
+from koala.document import split_aliases
+from koala.errors import KoalaError
+from koala.grid import Grid
+from koala.grid.states import ABSENT, UNKNOWN
+from koala.grid.views import (
+    VIEWS,
+    Combination,
+    Stay,
+    find_views,
+    view_combinations,
+    view_locations,
+    view_steps,
+    view_timeline,
+)
+
+VIEW_FORMATS = ("table", "json", "html")
+
+_WIDTH = 100
+
+
+def convert_view(
+    grids: Sequence[Grid], view: str, format: str = "table", *, width: int = _WIDTH
+) -> str:
+    """Write a view of grids as text, JSON lines or a standalone HTML page."""
+    if view not in VIEWS:
+        raise KoalaError(f"View {view!r} is unknown. Known: {', '.join(VIEWS)}.")
+    if format == "json":
+        return "".join(json.dumps(v, ensure_ascii=False) + "\n" for v in find_views(grids, view))
+    if format == "table":
+        return "\n".join(_render_text(grid, view, width) for grid in grids)
+    if format == "html":
+        return _render_page(grids, view)
+    raise KoalaError(f"A view has the formats {', '.join(VIEW_FORMATS)}; {format!r} came.")
+
+
+def name_location(location: str) -> str:
+    """Name a location for readers."""
+    return {ABSENT: "does not exist", UNKNOWN: "location unknown"}.get(location, clean(location))
+
+
+def name_stay(stay: Stay) -> str:
+    """Name the steps over which an entity stays: `from the start`, `after step 2 to 4`."""
+    if stay.first == 0:
+        return "at the start" if stay.last == 0 else f"from the start to step {stay.last}"
+    if stay.first == stay.last:
+        return f"after step {stay.first}"
+    return f"after steps {stay.first} to {stay.last}"
+
+
+def _render_text(grid: Grid, view: str, width: int) -> str:
+    head = clean(title_of(grid))
+    match view:
+        case "steps":
+            lines = [f"{each.number}. {clean(each.sentence)}" for each in view_steps(grid)]
+        case "timeline":
+            lines = [
+                line
+                for row in grid.rows
+                for line in (
+                    clean(row.name),
+                    *(
+                        f"  {name_stay(stay)}: {name_location(stay.location)}"
+                        for stay in view_timeline(row)
+                    ),
+                )
+            ]
+        case "recipe":
+            lines = [line for tree in view_combinations(grid) for line in _indent(tree, 0)]
+        case _:
+            return f"{head}\n{_render_locations(grid, width)}"
+    return "\n".join([head, *lines, ""])
+
+
+def _render_locations(grid: Grid, width: int) -> str:
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    for name in ("after step", "location", "entities"):
+        table.add_column(name)
+    for position, here in enumerate(view_locations(grid)):
+        label = str(position) if position else "start"
+        for location, names in here.items():
+            entities = ", ".join(clean(split_aliases(name)[0]) for name in names)
+            table.add_row(label, Text(name_location(location)), Text(entities))
+            label = ""
+    out = io.StringIO()
+    Console(file=out, width=width, no_color=True).print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _indent(tree: Combination, depth: int) -> Iterator[str]:
+    mark = f"{tree.step}. " if tree.parts else "- "
+    yield f"{'  ' * depth}{mark}{clean(tree.name)}"
+    for part in tree.parts:
+        yield from _indent(part, depth + 1)
+
+
+def _render_page(grids: Sequence[Grid], view: str) -> str:
+    sections = [f"<h2>{escape(title_of(grid))}</h2>\n{_render_html(grid, view)}" for grid in grids]
+    title = f"By {view}" if view != "recipe" else "What is combined with what"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem; }}
+table {{ border-collapse: collapse; margin: 1rem 0; }}
+td, th {{ border: 1px solid #8888; padding: .3rem .6rem; text-align: left; vertical-align: top; }}
+</style>
+<h1>{title}</h1>
+{join_lines(sections)}
+</html>
+"""
+
+
+def _render_html(grid: Grid, view: str) -> str:
+    match view:
+        case "steps":
+            items = [f"<li>{escape(each.sentence)}</li>" for each in view_steps(grid)]
+            return f"<ol>\n{join_lines(items)}\n</ol>"
+        case "timeline":
+            return join_lines(
+                _table(
+                    (row.name, ""),
+                    [(name_stay(s), name_location(s.location)) for s in view_timeline(row)],
+                )
+                for row in grid.rows
+            )
+        case "recipe":
+            return join_lines(render_combination(tree) for tree in view_combinations(grid))
+    rows = [
+        (
+            f"step {position}" if position else "start",
+            name_location(location),
+            ", ".join(split_aliases(name)[0] for name in names),
+        )
+        for position, here in enumerate(view_locations(grid))
+        for location, names in here.items()
+    ]
+    return _table(("after", "location", "entities"), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+    body = join_lines(f"<tr>{line}</tr>" for line in lines)
+    return f"<table>\n<tr>{cells}</tr>\n{body}\n</table>"
+
+
+def render_combination(tree: Combination) -> str:
+    """Render the nested table of a dish: ingredients on the left, what combines them on the right.
+
+    Each step spans the rows of everything it combines.
+    """
+    depth = _depth_of(tree)
+    rows = [_build_row(path, depth) for path in _find_paths(tree)]
+    return f"<table>\n{join_lines(f'<tr>{row}</tr>' for row in rows)}\n</table>"
+
+
+def _depth_of(tree: Combination) -> int:
+    return 1 + max(map(_depth_of, tree.parts)) if tree.parts else 0
+
+
+def _find_paths(tree: Combination) -> Iterator[list[Combination]]:
+    """Give for every ingredient the steps that begin in its row, innermost first.
+
+    A step begins in the row of its first ingredient.
+    """
+    if not tree.parts:
+        yield [tree]
+        return
+    for number, part in enumerate(tree.parts):
+        for index, path in enumerate(_find_paths(part)):
+            yield [*path, tree] if number == 0 and index == 0 else path
+
+
+def _build_row(path: Sequence[Combination], depth: int) -> str:
+    ingredient, *steps = path
+    cells = [f'<th scope="row">{escape(ingredient.name)}</th>']
+    at = 0
+    for step in steps:
+        # A step that combines less deeply nested parts is as wide as the gap before it.
+        level = _depth_of(step)
+        wide = f' colspan="{level - at}"' if level - at > 1 else ""
+        tall = f' rowspan="{len(step.ingredients)}"'
+        cells.append(f"<td{tall}{wide}>{step.step}. {escape(step.name)}</td>")
+        at = level
+    if not steps and depth == 0:
+        cells.append("<td></td>")
+    return "".join(cells)
