@@ -35,7 +35,7 @@ def train_tracker() -> None:
     from koala.settings import read_settings
     from koala.training.run import DataSource, train
 
-    settings = read_settings(Path(__file__).parents[1] / "configs" / "ncet-minilm.toml")
+    settings = read_settings(Path(__file__).parents[1] / "configs" / "paper" / "propara" / "koala-minilm.toml")
     report = train(settings, DataSource(read_corpus(DATA)), Path("runs", "mine"), tell=print)
     print(report.document["overall"])
 
