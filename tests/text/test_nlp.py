@@ -1,3 +1,5 @@
+"""Language detection, the tagger's analyses and their cache, stems."""
+
 import pytest
 
 from koala.cache import BoundedCache
@@ -19,7 +21,7 @@ from koala.text.nlp import analyze, split_words, stem_content
         "DO NOT OPEN THE DOOR.",
     ],
 )
-def test_english_is_english(text):
+def test_english_texts_are_recognized(text):
     assert is_english(text)
 
 
@@ -49,7 +51,7 @@ def test_english_is_english(text):
         "الجذور تمتص الماء",
     ],
 )
-def test_other_languages_are_not(text):
+def test_texts_in_other_languages_are_not_english(text):
     assert not is_english(text)
 
 
@@ -84,7 +86,7 @@ def test_stems_of_content_words(phrase, stems):
     assert stem_content(phrase) == stems
 
 
-def test_an_analysis_is_the_same_when_it_is_known(monkeypatch):
+def test_cached_analyses_equal_new_ones(monkeypatch):
     texts = ["The roots have water.", "Water has moved.", "The roots have water.", ""]
     first = analyze(texts)
     assert analyze(reversed(texts)) == first[::-1]
@@ -92,12 +94,12 @@ def test_an_analysis_is_the_same_when_it_is_known(monkeypatch):
     assert [analyze([text])[0] for text in texts] == first
 
 
-def test_known_analyses_do_not_pile_up(monkeypatch):
-    known: BoundedCache[str, object] = BoundedCache(3)
-    monkeypatch.setattr("koala.text.nlp._known", known)
+def test_the_cache_of_analyses_is_bounded(monkeypatch):
+    cache: BoundedCache[str, object] = BoundedCache(3)
+    monkeypatch.setattr("koala.text.nlp._known", cache)
     for number in range(5):
         (analysis,) = analyze([f"Take {number} eggs."])
         assert analysis.words[1].text == str(number)
-        assert len(known) <= 3
+        assert len(cache) <= 3
     assert len(analyze(f"Take {number} cups." for number in range(9))) == 9
-    assert len(known) <= 3
+    assert len(cache) <= 3

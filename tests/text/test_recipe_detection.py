@@ -1,4 +1,4 @@
-"""Recipes as people write them, real ones, and texts that are near them but none."""
+"""Recipe detection: recipes in many styles, real ones, and similar texts that are not recipes."""
 
 import json
 
@@ -39,7 +39,7 @@ BREAD = """\
         "heat oil in a wok .\nadd garlic and ginger .\ntoss with noodles -lrb- cooked -rrb- .",
     ],
 )
-def test_recipes_of_many_looks(text):
+def test_recipes_in_many_styles_are_recognized(text):
     assert is_recipe(text)
 
 
@@ -50,11 +50,11 @@ def test_recipes_of_many_looks(text):
         "\n \n",
         "42",
         "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar.",
-        # Of food, but not how to make it.
+        # About food, but not instructions.
         "The baker mixes flour, water and yeast. The dough rises. It is baked in the oven.",
         "Cheese is made from milk. The milk is heated, and rennet is added. Curds form.",
         "I ate two eggs, bread with butter and jam, and an apple. The soup was too salty.",
-        # Orders, but of another place.
+        # Instructions, but not for the kitchen.
         "Add 5 µl buffer to the tube.\nIncubate at 37 °C for 30 minutes.\nCentrifuge and discard "
         "the supernatant.\nPlace the tube on ice.",
         "Mix vinegar with baking soda in a cup.\nPour it on the stain.\nScrub the carpet with a "
@@ -63,29 +63,29 @@ def test_recipes_of_many_looks(text):
         "Fill the pot with soil. Place the seed in it. Cover and water the plant.",
     ],
 )
-def test_what_is_near_a_recipe_but_none(text):
+def test_similar_texts_are_not_recipes(text):
     assert not is_recipe(text)
 
 
-def test_of_the_bundled_examples_two_are_recipes():
+def test_two_of_the_bundled_examples_are_recipes():
     recipes = {name for name in list_examples() if is_recipe("\n".join(read_example(name).steps))}
     assert recipes == {"pancakes", "soup"}
 
 
-def test_it_says_why():
+def test_shares_of_kitchen_words_and_imperatives():
     text = "stir the soup. it is hot."
     assert measure_kitchen(text) == 2 / 6
     assert measure_orders(text) == 1 / 2
-    # A word of another field takes one back, and an amount is no sentence.
+    # A word of another field cancels a kitchen word; a line with an amount is not a sentence.
     assert measure_kitchen("stir the soap into the pot") == 1 / 6
     assert measure_orders("2 cups flour\n½ tsp fine salt\n1 mix it") == 1
 
 
-def test_real_recipes_and_real_processes(data):
+def test_recipes_dev_and_propara_dev_are_told_apart(data):
     lines = (data / "recipes" / "dev.jsonl").read_text("utf-8").splitlines()
     recipes = ["\n".join(json.loads(line)["sentences"]) for line in lines]
     sentences = read_sentences(data / "propara" / "leaderboard" / "dev" / "sentences.tsv")
     processes = ["\n".join(steps) for steps in sentences.values()]
     assert (len(recipes), len(processes)) == (86, 43)
-    right = sum(map(is_recipe, recipes)) + sum(not is_recipe(text) for text in processes)
-    assert right >= 0.97 * (len(recipes) + len(processes))
+    n_correct = sum(map(is_recipe, recipes)) + sum(not is_recipe(text) for text in processes)
+    assert n_correct >= 0.97 * (len(recipes) + len(processes))

@@ -1,4 +1,4 @@
-"""Texts as people have them, split into steps."""
+"""Splitting texts into steps: plain text, lists, Markdown, recipes."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,10 +9,10 @@ from koala.text.steps import split_steps
 
 
 def steps_of(text: str) -> list[str]:
-    pieces = split_steps(text)
-    for piece in pieces:
-        assert text[piece.start : piece.start + len(piece.text)] == piece.text
-    return [piece.text for piece in pieces]
+    steps = split_steps(text)
+    for step in steps:
+        assert text[step.start : step.start + len(step.text)] == step.text
+    return [step.text for step in steps]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def steps_of(text: str) -> list[str]:
         ("Just one", ["Just one"]),
     ],
 )  # fmt: skip
-def test_steps_of_texts_as_people_have_them(text, steps):
+def test_plain_texts_and_lists_are_split(text, steps):
     assert steps_of(text) == steps
 
 
@@ -77,7 +77,7 @@ while not smooth: knead()
 """
 
 
-def test_markdown():
+def test_markdown_is_split():
     assert steps_of(RECIPE) == [
         "Serves **four**.",
         "**Mix** the flour and the [water](https://example.org).",
@@ -108,7 +108,7 @@ def test_markdown():
         ("~~~\ncode\n~~~\nMix\n```\nBake", ["Mix", "Bake"]),
     ],
 )  # fmt: skip
-def test_headings_and_other_lines_that_are_no_steps(text, steps):
+def test_headings_and_other_lines_without_steps_are_skipped(text, steps):
     assert steps_of(text) == steps
 
 
@@ -117,15 +117,15 @@ def test_headings_and_other_lines_that_are_no_steps(text, steps):
     [
         ["Assemble the following reagents:", "Follow the instructions", "Wait."],
         ["Combine in a bowl:", "For ten minutes, stir.", "Note the time."],
-        # Where the steps begin is not said.
+        # No heading tells where the steps start.
         ["2 eggs", "Boil the eggs."],
-        # Signs of Markdown that are none.
+        # These look like Markdown, but are not.
         [">50 ml of water", "#3 is heated", "Use a | b", "*Mix* it", "5 * 3 cups", "**a** or _b_"],
         ["# of events is set.", "Run it."],
         ["Mix", "Bake"],
     ],
 )  # fmt: skip
-def test_real_steps_are_kept(steps):
+def test_steps_that_look_like_headings_are_kept(steps):
     found = steps_of("\n".join(["Equipment:", *steps, "Notes", "Serve."]))
     assert found == [*(step.removeprefix("# ") for step in steps), "Serve."]
 
@@ -133,20 +133,20 @@ def test_real_steps_are_kept(steps):
 @pytest.mark.parametrize(
     "text", ["# Mix\n# Bake", "Method\nNotes", "Ingredients\nflour\nMethod", "1\n2", "---\n***"]
 )
-def test_a_text_of_headings_alone_is_taken_as_it_is(text):
+def test_all_lines_are_steps_if_all_look_like_headings(text):
     lines = [line.removeprefix("# ") for line in text.split("\n")]
     assert steps_of(text) == lines
 
 
-def test_a_hundred_steps_and_long_lines():
+def test_many_steps_and_long_lines():
     lines = [f"Add {number} cups of water." for number in range(100)]
     assert steps_of("\n".join(f"{n}) {line}" for n, line in enumerate(lines, 1))) == lines
-    # A text that repeats itself costs no more than its length.
-    for piece in ("# ", "> ", "```\n", "|-|\n", "<a>", "(", "**", "1.", " \u200b", "=\n", "- "):
-        steps_of(f"Mix.\n{piece * 2_000}\nBake.")
+    # Repeated marks must not make a regular expression backtrack.
+    for mark in ("# ", "> ", "```\n", "|-|\n", "<a>", "(", "**", "1.", " \u200b", "=\n", "- "):
+        steps_of(f"Mix.\n{mark * 2_000}\nBake.")
 
 
-def test_the_texts_of_propara_are_split_as_they_are(propara):
+def test_propara_texts_are_split_into_their_sentences(propara):
     for split in ("train", "dev"):
         path = propara / "leaderboard" / split / "sentences.tsv"
         texts: dict[str, list[str]] = {}
@@ -159,7 +159,7 @@ def test_the_texts_of_propara_are_split_as_they_are(propara):
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t\n", "\r\n", "\u2028", "\u200b\n\ufeff"])
-def test_an_empty_text_is_refused(text):
+def test_an_empty_text_is_rejected(text):
     with pytest.raises(KoalaError, match="empty"):
         split_steps(text)
 
@@ -169,7 +169,7 @@ MARKDOWN = st.lists(st.sampled_from((*"#>-*_|`~=1.): \n\t<", "Mix it", "Method",
 
 @settings(max_examples=100)
 @given(st.text(max_size=80) | MARKDOWN.map("".join))
-def test_any_text_is_split_or_refused_and_offsets_hold(text):
+def test_any_text_is_split_with_valid_offsets_or_rejected(text):
     try:
         steps = steps_of(text)
     except KoalaError:

@@ -1,1 +1,1 @@
-"""Text: words and sentences, steps, language, recipe detection."""
+"""Text analysis: words and sentences, steps, language, recipe detection."""

@@ -1,10 +1,10 @@
-"""Whether a text may be English."""
+"""Detect texts that are not English."""
 
 import re
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
-# Small words, by which a language is known: English, and others with the same letters.
+# Function words: of English, then of each other language with the Latin alphabet.
 _ENGLISH, *_FOREIGN = (
     frozenset(words.split())
     for words in (
@@ -31,16 +31,16 @@ _ENGLISH, *_FOREIGN = (
 
 
 def is_english(text: str) -> bool:
-    """Tell whether a text may be English: not if its letters or its small words are another's.
+    """Tell whether a text may be English, by its letters and its function words.
 
-    Where there is nothing to tell by, as in `NaCl, 5 ml; 37 °C`, it may.
+    A text without evidence, such as `NaCl, 5 ml; 37 °C`, counts as English.
     """
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(not _is_latin(letter) for letter in letters) > len(letters):
         return False
     words = set(_WORD.findall(text.replace("’", " ").replace("'", " ")))
     n_english = len(_ENGLISH & {word.lower() for word in words})
-    # Only as they are: with a capital, Na, La and Si are elements.
+    # Case matters: Na, La and Si are chemical elements.
     n_foreign = max(len(words & known) for known in _FOREIGN)
     n_foreign += sum(any(_is_latin(c) and c > "ÿ" for c in word) for word in words)
     return n_foreign < 2 or n_foreign <= n_english

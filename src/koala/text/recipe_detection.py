@@ -1,19 +1,20 @@
-"""Whether a text is a recipe: it speaks of food and the kitchen, and it gives orders.
+"""Detect recipes: texts with many kitchen words and many imperative sentences.
 
-Two shares of a text, each with a least value that was chosen on the training texts: of its words,
-those of the kitchen; of its sentences, those that begin with an order. Explanations of how bread is
-made give no orders; protocols and instructions give orders, but speak of other things.
+A text is a recipe if both shares reach a threshold that was chosen on training texts: kitchen words
+among its words, and sentences that start with an imperative among its sentences. An explanation of
+how bread is made has no imperatives; a laboratory protocol has imperatives, but other words.
 """
 
 import re
 
-_LEAST_KITCHEN, _LEAST_ORDERS = 0.1, 0.15
-"""In the middle of where `benchmarks/recipe_texts.py --tune` finds the fewest errors on train."""
+_LEAST_KITCHEN, _LEAST_IMPERATIVES = 0.1, 0.15
+"""Thresholds, in the middle of the range with the fewest errors on train
+(`benchmarks/recipe_texts.py --tune`)."""
 
-_ORDERS, _BEFORE_ORDERS, _OF_RECIPES, _OF_OTHERS = (
+_IMPERATIVES, _BEFORE_IMPERATIVES, _KITCHEN_WORDS, _OTHER_WORDS = (
     frozenset(words.split())
     for words in (
-        # Verbs that a step of a recipe begins with.
+        # Verbs that the steps of recipes start with.
         "add allow arrange bake baste beat blanch blend boil bring broil brown brush chill chop "
         "coat combine cook cool core cover cream crumble crush cube cut deglaze dice dip "
         "discard dissolve divide dot drain dredge drizzle drop dry dust fill flatten fold form "
@@ -24,10 +25,10 @@ _ORDERS, _BEFORE_ORDERS, _OF_RECIPES, _OF_OTHERS = (
         "shape shred sift simmer skim slice soak soften spoon spray spread sprinkle squeeze "
         "stand steam stir store strain stuff sweeten take taste thicken toast top toss transfer "
         "trim turn use warm wash whip whisk wrap",
-        # What may stand before them.
+        # Words that may precede these verbs.
         "afterwards also and carefully finally first gently gradually immediately just lightly "
         "meanwhile next now quickly second slowly step then third thoroughly",
-        # Food, then what a kitchen has, then what is done there and how it looks.
+        # Food; then kitchen equipment and measures; then actions and their results.
         "almond apple applesauce apricot artichoke asparagus avocado bacon banana basil batter "
         "bean beef beet berry biscuit blueberry bran bread breadcrumb broccoli broth brownie "
         "bun butter buttermilk cabbage cake candy caper caramel caraway cardamom carob carrot "
@@ -61,7 +62,8 @@ _ORDERS, _BEFORE_ORDERS, _OF_RECIPES, _OF_OTHERS = (
         "sauté season serve shred shredded sift simmer simmering slice sliced soften softened "
         "sprinkle steam stir stirring strain taste tender thickened toast toasted toss "
         "uncovered ungreased whip whipped whisk",
-        # Laboratories, cleaning and gardens have pots, salt and vinegar, too: each takes one back.
+        # Words of laboratories, cleaning and gardening, where pots, salt and vinegar occur, too:
+        # each cancels one kitchen word.
         "agar alcohol bacteria buffer carpet centrifuge clean cleaner cleaning compost "
         "detergent dishwasher dna fertilizer garden grow incubate incubation laundry membrane "
         "pcr pipet pipette plant primer reagent sample soap soil solution sponge stain sterile "
@@ -75,7 +77,7 @@ _STARTS_WITH_AMOUNT = re.compile(r"[^\w¼½¾⅓⅔⅛]*[\d¼½¾⅓⅔⅛]")
 
 
 def is_recipe(text: str) -> bool:
-    """Tell whether a text tells how to cook something.
+    """Tell whether a text is a recipe.
 
     >>> is_recipe("Preheat the oven. Beat the eggs with sugar. Pour into a pan and bake.")
     True
@@ -83,33 +85,34 @@ def is_recipe(text: str) -> bool:
     False
     """
     text = text.lower()
-    return measure_kitchen(text) >= _LEAST_KITCHEN and measure_orders(text) >= _LEAST_ORDERS
+    return measure_kitchen(text) >= _LEAST_KITCHEN and measure_orders(text) >= _LEAST_IMPERATIVES
 
 
 def measure_kitchen(text: str) -> float:
-    """Give the share of a lower-case text's words that are of the kitchen, less those of others."""
+    """Give the share of kitchen words, minus that of other fields' words, in a lower-case text."""
     words = _WORD.findall(text)
-    n_kitchen = sum(_is_one_of(word, _OF_RECIPES) for word in words)
-    n_others = sum(_is_one_of(word, _OF_OTHERS) for word in words)
+    n_kitchen = sum(_is_one_of(word, _KITCHEN_WORDS) for word in words)
+    n_others = sum(_is_one_of(word, _OTHER_WORDS) for word in words)
     return (n_kitchen - n_others) / max(1, len(words))
 
 
 def measure_orders(text: str) -> float:
-    """Give the share of a lower-case text's sentences that begin with an order.
+    """Give the share of sentences that start with an imperative, in a lower-case text.
 
-    What begins with an amount (`2 cups flour`) is an ingredient, no sentence.
+    A line that starts with an amount (`2 cups flour`) is an ingredient and not counted.
     """
-    n_orders = n_sentences = 0
+    n_imperatives = n_sentences = 0
     for sentence in _SENTENCE_END.split(text):
-        words = [word for word in _WORD.findall(sentence) if word not in _BEFORE_ORDERS]
-        is_order = bool(words) and words[0] in _ORDERS
-        n_orders += is_order
-        n_sentences += is_order or (len(words) > 1 and not _STARTS_WITH_AMOUNT.match(sentence))
-    return n_orders / max(1, n_sentences)
+        words = [word for word in _WORD.findall(sentence) if word not in _BEFORE_IMPERATIVES]
+        is_imperative = bool(words) and words[0] in _IMPERATIVES
+        n_imperatives += is_imperative
+        has_amount = _STARTS_WITH_AMOUNT.match(sentence) is not None
+        n_sentences += is_imperative or (len(words) > 1 and not has_amount)
+    return n_imperatives / max(1, n_sentences)
 
 
 def _is_one_of(word: str, known: frozenset[str]) -> bool:
-    """Look a word up, or what it may be the plural of."""
+    """Tell whether a word, or a singular that it may be the plural of, is known."""
     return (
         word in known
         or (word.endswith("s") and word[:-1] in known)

@@ -1,4 +1,4 @@
-"""A text as people have it → its steps: lines or sentences, without headings, marks and tables."""
+"""Split a text into steps: lines or sentences, without headings, list markers and tables."""
 
 import itertools
 import re
@@ -10,11 +10,11 @@ from koala.text.nlp import analyze
 
 _LINE = re.compile(r"([^\r\n\u2028\u2029]*)(?:\r\n|[\r\n\u2028\u2029]|\Z)")
 
-# What may stand around a step: white space, and characters without width from other programs.
+# Characters to strip from a step: white space and zero-width characters.
 _EDGE = "".join(c for c in map(chr, range(0x3001)) if c.isspace())
 _EDGE += "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 
-# Markdown's "# " and "> "; ">50 °C" is none.
+# Markdown's "# " and "> ", but not ">50 °C".
 _PREFIX = re.compile(r"(?:(?:#{1,6}|>)(?:\s+|$))*")
 # "3. ", "3.1. ", "3) ", "(3) ", "Step 3: ", "**3.** ", "a) ", "- "; never "3 cups" or "3.5 litres".
 _NUMBER = r"(?:step\s+)?\(?\d{1,3}(?:\.\d{1,3})*"
@@ -25,7 +25,7 @@ _MARKER = re.compile(
 )
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)+)\1")
 
-# Lines that hold no step: nothing but signs, tags, a picture, the address of a link, a number.
+# Lines without a step: only punctuation, HTML tags, an image, a link definition or a step number.
 _EMPTY = re.compile(
     r"[\W_]*|(?:<[^<>]*>\s*)+|!\[[^\]]*\]\([^)]*\)|\[[^\]]+\]:\s*(?:https?:|[/#<])\S*"
     r"|(?:step\s+)?\d{1,3}\W*",
@@ -35,43 +35,45 @@ _FENCE = re.compile(r"\s{0,3}(?:```|~~~)[^`]*")
 _TABLE_RULE = re.compile(r"[|:\s]*-[-|:\s]*")
 _UNDERLINE = re.compile(r"={3,}\s*")
 
-_THINGS = frozenset(
+_LIST_HEADINGS = frozenset(
     {"equipment", "ingredients", "materials", "reagents", "supplies", "tools", "utensils"}
     | {"what you need", "what you will need", "what you'll need", "you will need", "you'll need"}
 )
-"""Headings of lists of things, which are no steps."""
-_STEPS = frozenset(
+"""Headings of lists of ingredients or equipment, whose items are not steps."""
+_STEP_HEADINGS = frozenset(
     {"directions", "instructions", "method", "methods", "preparation", "procedure", "protocol"}
     | {"recipe", "steps"}
 )
-"""Headings of steps, with which a list of things ends."""
+"""Headings of steps; they end a list of ingredients or equipment."""
 _HEADINGS = (
-    _THINGS
-    | _STEPS
+    _LIST_HEADINGS
+    | _STEP_HEADINGS
     | {"background", "description", "introduction", "notes", "overview", "summary", "tips"}
     | {"variations", "warnings"}
 )
-"""All headings that people write as a plain line."""
+"""All headings that are recognized without Markdown."""
 _LONGEST_HEADING = 60
+"""In characters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a text and where it starts: `text[start:start + len(piece.text)] == piece.text`."""
+class Segment:
+    """A part of a text."""
 
     text: str
     start: int
+    """Offset in the whole text, in characters."""
 
 
-def split_steps(text: str) -> tuple[Piece, ...]:
-    """Split a text as people have it: one step a line, or one a sentence if it is a single line.
+def split_steps(text: str) -> tuple[Segment, ...]:
+    """Split a text into steps: one per line, or one per sentence if it has a single line.
 
-    Numbers, bullets and quote marks in front of a step are not part of it; Markdown inside it
-    stays. Passed over are blank lines, code between fences, tables and headings, and what stands
-    under `Ingredients` and the like if a heading tells where the steps begin. A text of nothing
-    else is taken as it is.
+    Numbers, bullets and quote marks before a step are removed; Markdown inside it stays. Blank
+    lines, fenced code, tables and headings are skipped. So are the items under `Ingredients` and
+    similar headings, if another heading tells where the steps start. If nothing else is left, all
+    lines that are not blank are steps.
     """
-    lines = [Piece(match[1], match.start()) for match in _LINE.finditer(text)]
+    lines = [Segment(match[1], match.start()) for match in _LINE.finditer(text)]
     steps = _drop_headings(_read_lines(lines))
     steps = steps or [step for step, _ in map(_strip, lines) if step.text]
     if not steps:
@@ -81,55 +83,57 @@ def split_steps(text: str) -> tuple[Piece, ...]:
     line = steps[0]
     (analysis,) = analyze([line.text])
     sentences = [_strip(_cut(line, start, end))[0] for start, end in analysis.sentences]
-    return tuple(piece for piece in sentences if piece.text)
+    return tuple(segment for segment in sentences if segment.text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that may be a step, and what stood in front of it."""
+    """A line that may be a step."""
 
-    piece: Piece
+    segment: Segment
     mark: str
+    """Number, bullet or Markdown that was removed from its start."""
     is_underlined: bool
+    """Whether the next line is `===`, which makes it a heading."""
 
     @property
     def number(self) -> str:
-        """The step's number, if it has one."""
+        """The digits of the step's number, or an empty string."""
         return re.sub(r"\D", "", self.mark)
 
     @property
     def may_be_heading(self) -> bool:
-        """Whether it is no sentence and no item of a list, and short or Markdown says so."""
-        text = self.piece.text
+        """Whether it is neither a sentence nor a list item, and is short or a Markdown heading."""
+        text = self.segment.text
         is_item = "#" not in self.mark and self.mark.strip("> ")
         is_short = self.level > 0 or len(text) <= _LONGEST_HEADING
         return is_short and text[-1] not in ".!?;," and not is_item
 
     @property
     def level(self) -> int:
-        """How deep a heading of Markdown it is; `## Step 3: Bake` is none but a step."""
+        """Level of a Markdown heading, or 0; `## Step 3: Bake` is not a heading, but a step."""
         if self.is_underlined:
             return 1
         return 0 if self.number else self.mark.count("#")
 
 
-def _read_lines(lines: Sequence[Piece]) -> list[_Line]:
-    """Give the lines that say something, outside of code and tables."""
+def _read_lines(lines: Sequence[Segment]) -> list[_Line]:
+    """Give the lines that are not empty, outside of code and tables."""
     blocks = _find_blocks(lines)
     found = []
     for index, line in enumerate(lines):
-        piece, mark = _strip(line)
-        if index not in blocks and not _EMPTY.fullmatch(piece.text):
+        segment, mark = _strip(line)
+        if index not in blocks and not _EMPTY.fullmatch(segment.text):
             below = lines[index + 1].text if index + 1 < len(lines) else ""
-            found.append(_Line(piece, mark, _UNDERLINE.fullmatch(below) is not None))
+            found.append(_Line(segment, mark, _UNDERLINE.fullmatch(below) is not None))
     return found
 
 
-def _find_blocks(lines: Sequence[Piece]) -> set[int]:
-    """Find the lines of code between fences, and of tables."""
+def _find_blocks(lines: Sequence[Segment]) -> set[int]:
+    """Give the indices of the lines of fenced code and of tables."""
     fences = [index for index, line in enumerate(lines) if _FENCE.fullmatch(line.text)]
     found = set(fences)
-    # A last fence without a partner hides only itself.
+    # A last fence that is never closed hides only itself.
     for first, last in zip(fences[::2], fences[1::2], strict=False):
         found.update(range(first, last))
     for index in range(1, len(lines)):
@@ -139,26 +143,26 @@ def _find_blocks(lines: Sequence[Piece]) -> set[int]:
     return found
 
 
-def _drop_headings(lines: Sequence[_Line]) -> list[Piece]:
-    """Leave out headings, and lists of things where a heading tells that steps begin."""
-    steps: list[Piece] = []
-    things: list[Piece] = []
-    depth = 0  # of the heading of a list of things, while in one
+def _drop_headings(lines: Sequence[_Line]) -> list[Segment]:
+    """Remove headings, and lists of ingredients or equipment that a heading of steps ends."""
+    steps: list[Segment] = []
+    items: list[Segment] = []
+    depth = 0  # inside a list of ingredients or equipment: the level of its heading
     for line, below in itertools.zip_longest(lines, lines[1:]):
         is_title = below is not None and below.number == "1" and not line.mark
-        name = _name_heading(line.piece.text)
+        name = _name_heading(line.segment.text)
         if not line.may_be_heading or not (name or line.level or is_title):
-            (things if depth else steps).append(line.piece)
-        elif name in _THINGS:
+            (items if depth else steps).append(line.segment)
+        elif name in _LIST_HEADINGS:
             depth = line.level or 1
-        elif name in _STEPS or (not name and 0 < line.level <= depth):
+        elif name in _STEP_HEADINGS or (not name and 0 < line.level <= depth):
             depth = 0
-            things.clear()
-    return steps + things
+            items.clear()
+    return steps + items
 
 
 def _name_heading(text: str) -> str:
-    """Give the name that makes a plain line a heading.
+    """Give the heading name that a line contains, or an empty string if it is not a heading.
 
     >>> [_name_heading(line) for line in ("INGREDIENTS", "Cooking Instructions", "Method 2:")]
     ['ingredients', 'instructions', 'method']
@@ -180,27 +184,27 @@ def _name_heading(text: str) -> str:
     return "for" if has_colon and lower[0] == "for" else ""
 
 
-def _strip(piece: Piece) -> tuple[Piece, str]:
-    """Take off what stands around a step; give what stood in front of it, too."""
-    piece = _unwrap(_trim(piece))
+def _strip(segment: Segment) -> tuple[Segment, str]:
+    """Remove white space, bold marks and list markers around a step; give also the marker."""
+    segment = _unwrap(_trim(segment))
     mark = ""
     for pattern in (_PREFIX, _MARKER):
-        if match := pattern.match(piece.text):
+        if match := pattern.match(segment.text):
             mark += match.group()
-            piece = _unwrap(_trim(_cut(piece, match.end())))
-    return piece, mark
+            segment = _unwrap(_trim(_cut(segment, match.end())))
+    return segment, mark
 
 
-def _trim(piece: Piece) -> Piece:
-    text = piece.text.lstrip(_EDGE)
-    return Piece(text.rstrip(_EDGE), piece.start + len(piece.text) - len(text))
+def _trim(segment: Segment) -> Segment:
+    text = segment.text.lstrip(_EDGE)
+    return Segment(text.rstrip(_EDGE), segment.start + len(segment.text) - len(text))
 
 
-def _unwrap(piece: Piece) -> Piece:
-    """Take off the signs around a line that is bold as a whole."""
-    bold = _BOLD.fullmatch(piece.text)
-    return _trim(_cut(piece, *bold.span(2))) if bold else piece
+def _unwrap(segment: Segment) -> Segment:
+    """Remove the marks around a line that is bold as a whole."""
+    bold = _BOLD.fullmatch(segment.text)
+    return _trim(_cut(segment, *bold.span(2))) if bold else segment
 
 
-def _cut(piece: Piece, start: int, end: int | None = None) -> Piece:
-    return Piece(piece.text[start:end], piece.start + start)
+def _cut(segment: Segment, start: int, end: int | None = None) -> Segment:
+    return Segment(segment.text[start:end], segment.start + start)
