@@ -1,3 +1,5 @@
+"""Procedures: aliases, mentions, location candidates."""
+
 import pytest
 
 from koala.corpora import read_corpus
@@ -21,17 +23,17 @@ def locations_of(text: str) -> list[str]:
     ("name", "aliases"),
     [("plant; animal", ("plant", "animal")), ("plant", ("plant",)), ("a;;b ;", ("a", "b"))],
 )
-def test_aliases(name, aliases):
+def test_names_are_split_into_aliases(name, aliases):
     assert split_aliases(name) == aliases
 
 
 @pytest.mark.parametrize("name", ["", " ", ";", " ; ;"])
-def test_an_entity_without_a_name_is_refused(name):
+def test_an_entity_without_a_name_is_rejected(name):
     with pytest.raises(KoalaError, match="empty"):
         Procedure.from_text("Water falls.", [name])
 
 
-def test_steps_know_where_they_start():
+def test_steps_have_their_offsets_in_the_text():
     text = "1. Roots absorb water.\n2. It rises."
     procedure = Procedure.from_text(text)
     assert [text[step.start :].startswith(step.text) for step in procedure.steps] == [True, True]
@@ -47,7 +49,7 @@ def test_mentions_match_by_lemma_alias_and_case():
     assert acid.mentions == (Span(1, 1, 3), Span(1, 5, 6))
 
 
-def test_an_entity_that_is_not_named_has_no_mentions():
+def test_an_entity_that_the_text_does_not_name_has_no_mentions():
     assert annotated("Plants grow.", "uranium").entities[0].mentions == ()
 
 
@@ -68,13 +70,13 @@ def test_candidates_of_worked_examples(text, expected):
     assert locations_of(text) == expected
 
 
-def test_candidates_come_in_order_of_mention_and_say_where():
+def test_candidates_are_in_order_of_mention():
     procedure = annotated("Rain hits the soil.\nThe soil holds rain.")
     assert [c.name for c in procedure.candidates] == ["rain", "soil"]
     assert procedure.candidates[1].mentions == (Span(0, 3, 4), Span(1, 1, 2))
 
 
-def test_a_run_of_nouns_makes_no_flood_of_places():
+def test_the_number_of_candidates_in_a_long_row_of_nouns_is_limited():
     n_words = 300
     procedure = annotated("rock " * n_words)
     lengths = [span.end - span.start for c in procedure.candidates for span in c.mentions]
@@ -82,25 +84,25 @@ def test_a_run_of_nouns_makes_no_flood_of_places():
     assert len(lengths) <= 16 * n_words
 
 
-def test_annotating_twice_gives_the_same():
+def test_annotation_is_deterministic():
     procedure = Procedure("1", (Step("Magma cools into rock."),), (Entity("magma"),))
     assert annotate([procedure]) == annotate([procedure])
 
 
-def test_annotating_together_is_annotating_alone():
+def test_annotation_does_not_depend_on_other_procedures():
     texts = ["Magma cools into rock.", "Rain falls. Rivers carry it to the sea.", "Bake the bread."]
     procedures = [Procedure.from_text(text, ["rain"]) for text in texts]
     assert annotate(procedures) == [annotate([procedure])[0] for procedure in procedures]
 
 
-def test_candidates_reach_the_recall_of_the_paper_without_flooding(propara):
+def test_candidates_reach_the_recall_of_the_paper(propara):
     coverage = measure_coverage(read_released(propara / "csv").splits["dev"])
     assert coverage.location_recall >= 0.87
     assert coverage.cell_recall >= 0.87
     assert coverage.candidates_per_procedure < 20
 
 
-def test_no_candidate_is_a_mark_of_the_grid(data):
+def test_candidates_have_letters_or_digits(data):
     examples = [
         *read_corpus(data / "propara").splits["train"],
         *read_corpus(data / "recipes").splits["dev"],
@@ -109,12 +111,12 @@ def test_no_candidate_is_a_mark_of_the_grid(data):
         assert all(any(map(str.isalnum, c.name)) for c in procedure.candidates)
 
 
-def test_a_name_without_words_is_nowhere():
+def test_a_name_without_words_has_no_mentions():
     (procedure,) = annotate([Procedure("1", (Step("Rain falls."),), (Entity(" "),))])
     assert procedure.entities[0].mentions == ()
 
 
-def parts_of(text: str, *entities: str) -> list[list[str]]:
+def mentions_by_parts(text: str, *entities: str) -> list[list[str]]:
     (procedure,) = annotate([Procedure.from_text(text, entities)], has_parts=True)
     return [
         [
@@ -129,20 +131,20 @@ def parts_of(text: str, *entities: str) -> list[list[str]]:
     ("entities", "mentions"),
     [
         (("olive oil",), [["oil"]]),
-        # Each says which butter it is; where only one is left, it is that one.
+        # "butter" is a mention of peanut butter only if butter is not an entity.
         (("peanut butter", "butter"), [["peanut butter"], ["butter"]]),
         (("peanut butter",), [["peanut butter", "butter"]]),
-        # An adjective alone is no mention.
+        # An adjective alone is not a mention.
         (("hot sauce",), [[]]),
         (("garlic clove", "cloves"), [["garlic"], []]),
     ],
 )
 def test_parts_of_a_name_are_mentions(entities, mentions):
     text = "Heat the oil until hot.\nStir the peanut butter, the butter and the garlic in."
-    assert parts_of(text, *entities) == mentions
+    assert mentions_by_parts(text, *entities) == mentions
 
 
-def test_places_may_be_single_nouns_and_known_beforehand():
+def test_candidates_can_be_single_nouns_and_known_locations():
     procedure = Procedure.from_text("Put the soft dough on a sheet.\nChill it, then bake.")
     known = ("fridge", "sheet")
     (found,) = annotate([procedure], has_phrases=False, known_locations=known)
@@ -153,7 +155,7 @@ def test_places_may_be_single_nouns_and_known_beforehand():
     ]
 
 
-def test_more_first_uses_of_ingredients_are_mentions_by_parts(data):
+def test_parts_of_names_find_more_first_uses_of_ingredients(data):
     examples = read_recipes(data / "recipes" / "dev.jsonl")
     shares = []
     for has_parts in (False, True):
@@ -181,7 +183,7 @@ def test_more_first_uses_of_ingredients_are_mentions_by_parts(data):
         ("Coffee grounds stay in the filter.", "coffee grounds", "coffee ground"),
     ],
 )
-def test_locations_keep_the_form_that_the_text_has(text, surface, name):
+def test_candidates_have_the_form_of_the_text(text, surface, name):
     found = {candidate.surface: candidate.name for candidate in annotated(text).candidates}
     assert surface in found
     assert name is None or found[surface] == name

@@ -1,4 +1,4 @@
-"""Procedures: steps, entities, mentions and location candidates, as plain values."""
+"""Procedures: steps, entities, mentions and location candidates, as frozen values."""
 
 from koala.document.annotate import annotate
 from koala.document.types import (

@@ -16,10 +16,10 @@ def annotate(
     has_phrases: bool = True,
     known_locations: Sequence[str] = (),
 ) -> list[Procedure]:
-    """Add words, mentions and candidates; the tagger runs over all texts in one go.
+    """Add words, mentions and location candidates; the tagger runs once over all texts.
 
-    With parts, "oil" is a mention of "olive oil"; without phrases, places are single nouns. Known
-    places are candidates of every text.
+    With `has_parts`, "oil" is a mention of "olive oil". Without `has_phrases`, candidates are
+    single nouns. Known locations are candidates in every text.
     """
     texts = [step.text for procedure in procedures for step in procedure.steps]
     analyses = iter(analyze(texts))

@@ -1,4 +1,4 @@
-"""Steps and entities from what a user gives."""
+"""Build steps and entities from a user's input."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ from koala.errors import KoalaError
 
 
 def build_entities(names: Sequence[str] | None) -> tuple[Entity, ...]:
-    """Build entities from their names."""
+    """Build entities from their names; a single string is an error."""
     if isinstance(names, str):
-        raise KoalaError(f"entities is {names!r}; a list of names was expected: [{names!r}].")
+        raise KoalaError(f"entities is {names!r}; expected a list of names: [{names!r}].")
     return tuple(map(build_entity, names or ()))
 
 
 def build_steps(content: str | Sequence[str]) -> tuple[Step, ...]:
-    """Split a text into steps; of steps that are split already, leave out the empty ones.
+    """Split a text into steps, or build steps from their texts, leaving out empty ones.
 
     >>> [step.text for step in build_steps(["Water  boils.", " ", "Steam rises."])]
     ['Water boils.', 'Steam rises.']
@@ -25,5 +25,5 @@ def build_steps(content: str | Sequence[str]) -> tuple[Step, ...]:
         return Procedure.from_text(content).steps
     steps = tuple(Step(line) for step in content if (line := " ".join(step.split())))
     if not steps:
-        raise KoalaError("The text is empty: no step says anything.")
+        raise KoalaError("The text is empty: all steps are blank.")
     return steps

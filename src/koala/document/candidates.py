@@ -1,4 +1,4 @@
-"""Location candidates: the noun phrases of a text where an entity may be."""
+"""Location candidates: the noun phrases of a text, where an entity may be."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from koala.document.mentions import forms_of
 from koala.document.types import Candidate, Span, Step
 from koala.text.nlp import NOUNS, Word
 
-# What may stand in a place name: "large intestine", "Mississippi delta", "recycling bin".
+# Parts of speech that may modify a noun: "large intestine", "Mississippi delta", "recycling bin".
 _MODIFIERS = NOUNS | {"ADJ"}
-# What a participle that describes a noun stands behind: "in a weighed crucible".
+# Parts of speech that precede a participle that modifies a noun: "in a weighed crucible".
 _BEFORE_PHRASES = frozenset({"DET", "ADP", "ADJ"})
-# Adverbs that ProPara's annotators give as places: "the plants are one mile underground".
+# Adverbs that ProPara's annotators use as locations: "the plants are one mile underground".
 _LOCATION_ADVERBS = frozenset(
     {"above", "ashore", "below", "downstream", "downward", "elsewhere", "indoors", "inside"}
     | {"outdoors", "outside", "overhead", "underground", "underwater", "upstream", "upward"}
@@ -18,12 +18,12 @@ _LOCATION_ADVERBS = frozenset(
 
 
 def find_candidates(steps: Sequence[Step], *, has_phrases: bool = True) -> tuple[Candidate, ...]:
-    """Find the places an entity may be at: the nouns and noun phrases of the text.
+    """Find the locations where an entity may be: the nouns and noun phrases of the text.
 
-    For every noun, the noun with the adjectives and nouns to its left and each shorter tail, plus
-    "noun and noun", "noun or noun", "noun of noun" and "noun of the noun". Beyond the published
-    rule: possessives ("earth 's crust"), participles ("recycling bin") and a few place adverbs
-    ("underground"). Without phrases: single nouns alone.
+    For every noun: the noun with all adjectives and nouns to its left, and each shorter tail; also
+    "noun and noun", "noun or noun", "noun of noun" and "noun of the noun". In addition to the
+    published rule: possessives ("earth 's crust"), participles ("recycling bin") and a few adverbs
+    ("underground"). Without `has_phrases`, only single nouns.
     """
     mentions: dict[str, list[Span]] = {}
     for number, step in enumerate(steps):
@@ -39,7 +39,7 @@ def find_candidates(steps: Sequence[Step], *, has_phrases: bool = True) -> tuple
 
 
 def write_span(steps: Sequence[Step], span: Span) -> str:
-    """Give the words of a span as the step writes them; a sentence's first letter is lowered."""
+    """Give a span as the step writes it; at the start of a sentence, without the capital."""
     step = steps[span.step]
     first = step.words[span.start]
     text = step.text[first.start : step.words[span.end - 1].end]
@@ -50,10 +50,10 @@ def write_span(steps: Sequence[Step], span: Span) -> str:
 
 
 def _location_name(words: Sequence[Word]) -> str:
-    """Name a place in lemmas, as the gold grids do: "sorting centers" is "sort center"."""
+    """Name a location by its lemmas, as gold grids do: "sorting centers" is "sort center"."""
     lemmas = [word.verb_lemma or word.lemma for word in words[:-1]]
     last = words[-1].lemma
-    # "upwards" and "upward" are one place.
+    # "upwards" and "upward" are the same location.
     adverb = last.removesuffix("s")
     return " ".join([*lemmas, adverb if adverb in _LOCATION_ADVERBS else last])
 
@@ -61,7 +61,7 @@ def _location_name(words: Sequence[Word]) -> str:
 _SENTENCE_ENDS = frozenset({".", "!", "?", ":", ";"})
 
 _LONGEST_LOCATION = 16
-"""Words of a noun phrase; the longest of ProPara's train and dev texts has eleven."""
+"""In words; the longest noun phrase of ProPara's train and dev texts has eleven."""
 
 
 def _candidate_spans(words: Sequence[Word], *, has_phrases: bool) -> list[tuple[int, int]]:
@@ -71,7 +71,7 @@ def _candidate_spans(words: Sequence[Word], *, has_phrases: bool) -> list[tuple[
             _LOCATION_ADVERBS
         ):
             spans.add((last, last + 1))
-        # Recipes name their places in single nouns, which are known beforehand.
+        # Without phrases (recipes), mistagged locations are found by `add_known` instead.
         if word.pos not in NOUNS and not (has_phrases and _is_mistagged(words, last)):
             continue
         start = last
@@ -86,16 +86,18 @@ def _candidate_spans(words: Sequence[Word], *, has_phrases: bool) -> list[tuple[
         joined = _joined_start(words, start)
         if joined is not None:
             spans.add((joined, last + 1))
-    # A hyphen or a percent sign may be tagged as a noun; `-` and `?` would be more than a place.
-    named = [s for s in spans if _is_named(words[s[0]]) and _is_named(words[s[1] - 1])]
-    return sorted(named, key=lambda span: (span[0], -span[1]))
+    # A punctuation mark may be tagged as a noun, but `-` and `?` have a meaning in grids.
+    valid = [s for s in spans if _has_letter(words[s[0]]) and _has_letter(words[s[1] - 1])]
+    return sorted(valid, key=lambda span: (span[0], -span[1]))
 
 
-def _is_named(word: Word) -> bool:
+def _has_letter(word: Word) -> bool:
+    """Tell whether a word has a letter or a digit."""
     return any(letter.isalnum() for letter in word.text)
 
 
 def _may_modify(words: Sequence[Word], index: int) -> bool:
+    """Tell whether a word may be part of the noun phrase to its right."""
     word, before = words[index], words[index - 1] if index else None
     if word.pos in _MODIFIERS:
         return True
@@ -105,9 +107,9 @@ def _may_modify(words: Sequence[Word], index: int) -> bool:
         return before.pos in NOUNS
     if _is_hyphen(word):
         # "round-bottomed flask", not "flask - then"
-        return before.end == word.start and _is_named(before)
+        return before.end == word.start and _has_letter(before)
     if index + 1 < len(words) and _is_hyphen(words[index + 1]):
-        return word.end == words[index + 1].start and _is_named(word)
+        return word.end == words[index + 1].start and _has_letter(word)
     if word.pos == "NUM":
         # "50 ml tube"
         return word.text[0].isdecimal()
@@ -123,18 +125,18 @@ def _is_hyphen(word: Word) -> bool:
 
 
 def _is_mistagged(words: Sequence[Word], index: int) -> bool:
-    """Tell whether a word must be a noun by where it stands: "in the still", "into an oven."."""
+    """Tell whether a word must be a noun by its context: "in the still", "into an oven."."""
     word = words[index]
-    if word.pos not in ("VERB", "ADJ", "ADV", "INTJ", "X") or not _is_named(word):
+    if word.pos not in ("VERB", "ADJ", "ADV", "INTJ", "X") or not _has_letter(word):
         return False
     if index == 0 or words[index - 1].text.lower() not in ("a", "an", "the"):
         return False
-    behind = words[index + 1] if index + 1 < len(words) else None
-    return behind is None or behind.pos in ("PUNCT", "ADP", "CCONJ", "PRON", "SCONJ", "AUX")
+    following = words[index + 1] if index + 1 < len(words) else None
+    return following is None or following.pos in ("PUNCT", "ADP", "CCONJ", "PRON", "SCONJ", "AUX")
 
 
 def _joined_start(words: Sequence[Word], start: int) -> int | None:
-    """Find the noun before "and", "or", "of" or "of the" in front of a noun phrase."""
+    """Give the index of a noun joined to a noun phrase by "and", "or", "of" or "of the"."""
     before = [word.text.lower() for word in words[max(0, start - 2) : start]]
     if before[-1:] in (["and"], ["or"], ["of"]):
         noun = start - 2
@@ -148,15 +150,16 @@ def _joined_start(words: Sequence[Word], start: int) -> int | None:
 def add_known(
     candidates: tuple[Candidate, ...], known: Sequence[str], steps: Sequence[Step]
 ) -> tuple[Candidate, ...]:
-    """Number the candidates that are known places, and add those that are missing.
+    """Number the candidates that are known locations, and add known locations that are missing.
 
-    The tagger may have taken a place for something else than a noun: "preheat oven".
+    Known locations are searched again in the words, as the tagger may not have tagged them as
+    nouns: "preheat oven".
     """
     number = {name: i for i, name in enumerate(known, 1)}
     found: dict[str, list[Span]] = {}
     for i, step in enumerate(steps):
         for index, word in enumerate(step.words):
-            for name in forms_of(word) & number.keys() if _is_named(word) else ():
+            for name in forms_of(word) & number.keys() if _has_letter(word) else ():
                 found.setdefault(name, []).append(Span(i, index, index + 1))
     others = tuple(c for c in candidates if c.name not in number)
     return others + tuple(Candidate(n, tuple(found.get(n, ())), i) for n, i in number.items())

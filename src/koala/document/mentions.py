@@ -1,4 +1,4 @@
-"""Where the steps of a procedure mention its entities."""
+"""Find where the steps of a procedure mention its entities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from koala.text.nlp import NOUNS, Word
 def find_whole(
     procedure: Procedure, analyzed: Mapping[str, tuple[Word, ...]]
 ) -> list[tuple[Span, ...]]:
-    """Find the mentions of every entity by its whole name; `analyzed` has the words of aliases."""
+    """Find the mentions of every entity by its whole name; `analyzed`: the words of every alias."""
     return [_find_entity(entity, procedure.steps, analyzed) for entity in procedure.entities]
 
 
@@ -20,40 +20,40 @@ def _find_entity(
     spans: set[Span] = set()
     for alias in entity.aliases:
         spans.update(find_mentions(analyzed[alias], steps))
-    # An alias inside a longer one ("acid" in "weak acid") is the same mention, not a second.
-    kept = [s for s in spans if not any(o != s and _holds(o, s) for o in spans)]
-    return tuple(sorted(kept, key=lambda span: (span.step, span.start, span.end)))
+    # An alias inside a longer one ("acid" in "weak acid") is not a second mention.
+    longest = [s for s in spans if not any(o != s and _contains(o, s) for o in spans)]
+    return tuple(sorted(longest, key=lambda span: (span.step, span.start, span.end)))
 
 
-def _holds(outer: Span, inner: Span) -> bool:
+def _contains(outer: Span, inner: Span) -> bool:
     return outer.step == inner.step and outer.start <= inner.start and inner.end <= outer.end
 
 
 def find_mentions(name: Sequence[Word], steps: Sequence[Step]) -> list[Span]:
-    """Find a name in the steps; words match by form or lemma, in any case."""
+    """Find a name in the steps; words match by form or lemma, ignoring case."""
     wanted = [forms_of(word) for word in name]
     spans: list[Span] = []
     if not wanted:
         return spans
     for number, step in enumerate(steps):
-        have = [forms_of(word) for word in step.words]
-        for start in range(len(have) - len(wanted) + 1):
-            if all(w & h for w, h in zip(wanted, have[start:], strict=False)):
+        forms = [forms_of(word) for word in step.words]
+        for start in range(len(forms) - len(wanted) + 1):
+            if all(w & f for w, f in zip(wanted, forms[start:], strict=False)):
                 spans.append(Span(number, start, start + len(wanted)))
     return spans
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A run of words that all stand in the name of an entity."""
+    """A sequence of words that all occur in the name of an entity."""
 
     entity: int
     span: Span
     share: float
-    """Of the words of the name."""
+    """Number of its words, as a share of the words of the name."""
 
     def is_better(self, other: "_Part") -> bool:
-        """Tell whether this, and not the other of the same step, is what common words mean."""
+        """Tell whether this part overlaps another of the same step and is the better match."""
         if self.span.start >= other.span.end or other.span.start >= self.span.end:
             return False
         length, other_length = (part.span.end - part.span.start for part in (self, other))
@@ -63,32 +63,32 @@ class _Part:
 def find_parts(
     procedure: Procedure, analyzed: Mapping[str, tuple[Word, ...]]
 ) -> list[tuple[Span, ...]]:
-    """Find the mentions of all entities by words of their names, a noun among them.
+    """Find the mentions of all entities by parts of their names that include a noun.
 
-    Where two entities claim the same words, the longer run wins, then the larger share of the name:
-    "butter" is butter where there is butter, else it may be peanut butter.
+    If parts of two entities overlap, the longer one wins, then the larger share of the name:
+    "butter" is butter if that is an entity, and may be peanut butter otherwise.
     """
-    rivals: dict[int, list[_Part]] = {}
+    by_step: dict[int, list[_Part]] = {}
     for number, entity in enumerate(procedure.entities):
         for alias in entity.aliases:
-            for part in _find_runs(number, analyzed[alias], procedure.steps):
-                rivals.setdefault(part.span.step, []).append(part)
+            for part in _find_name_parts(number, analyzed[alias], procedure.steps):
+                by_step.setdefault(part.span.step, []).append(part)
     found: list[set[Span]] = [set() for _ in procedure.entities]
-    for parts in rivals.values():
+    for parts in by_step.values():
         for part in parts:
             if not any(o.entity != part.entity and o.is_better(part) for o in parts):
                 found[part.entity].add(part.span)
     return [tuple(sorted(spans, key=lambda s: (s.step, s.start, s.end))) for spans in found]
 
 
-def _find_runs(entity: int, name: Sequence[Word], steps: Sequence[Step]) -> Iterator[_Part]:
-    known = [(forms_of(word), word.pos in NOUNS) for word in name]
+def _find_name_parts(entity: int, name: Sequence[Word], steps: Sequence[Step]) -> Iterator[_Part]:
+    name_words = [(forms_of(word), word.pos in NOUNS) for word in name]
     for number, step in enumerate(steps):
         start, has_noun = 0, False
         for index, word in enumerate((*step.words, None)):
-            hits = [is_noun for forms, is_noun in known if word and forms & forms_of(word)]
-            if word and hits:
-                has_noun = has_noun or any(hits) or word.pos in NOUNS
+            matches = [is_noun for forms, is_noun in name_words if word and forms & forms_of(word)]
+            if word and matches:
+                has_noun = has_noun or any(matches) or word.pos in NOUNS
                 continue
             if index > start and has_noun:
                 yield _Part(entity, Span(number, start, index), (index - start) / len(name))
@@ -96,5 +96,5 @@ def _find_runs(entity: int, name: Sequence[Word], steps: Sequence[Step]) -> Iter
 
 
 def forms_of(word: Word) -> frozenset[str]:
-    """Give the forms by which a word may be matched: as written and its lemmas, lower-case."""
+    """Give the forms by which a word is matched: its text and its lemma, in lower case."""
     return frozenset({word.text.lower(), word.lemma})

@@ -1,4 +1,4 @@
-"""Procedure, Step, Span, Entity, Candidate: what a text says, as frozen values without tensors."""
+"""Procedure, Step, Span, Entity and Candidate: a text as frozen values, without tensors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,13 +10,12 @@ from koala.text.steps import split_steps
 
 Convention = Literal["koala", "propara", "recipes"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
-"""Whose rules an annotation follows: those of `corpus/GUIDE.md`, or those of the annotators of
-ProPara or Recipes."""
+"""Annotation conventions: of koala's own corpus (`corpus/GUIDE.md`), of ProPara, of Recipes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of a step, from `start` up to but not including `end`; steps count from 0."""
+    """The words of a step from `start` up to, but not including, `end`; steps count from 0."""
 
     step: int
     start: int
@@ -29,19 +28,19 @@ class Step:
 
     text: str
     start: int = 0
-    """Where the step starts in the text it came from."""
+    """Offset in the text that it was split from, in characters."""
     words: tuple[Word, ...] = ()
     """Filled by `annotate`."""
 
     @property
     def verbs(self) -> tuple[int, ...]:
-        """Which words are verbs."""
+        """The indices of the words that are verbs."""
         return tuple(i for i, word in enumerate(self.words) if word.pos == "VERB")
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Something to track. Its name may hold aliases, as in `plant; animal`."""
+    """An entity to track. Its name may hold aliases, as in `plant; animal`."""
 
     name: str
     mentions: tuple[Span, ...] = ()
@@ -49,46 +48,49 @@ class Entity:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The names, the first one first."""
+        """The names of the entity, in the order of `name`."""
         return split_aliases(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A location that the text names, and where it does."""
+    """A possible location, and where the text names it."""
 
     name: str
-    """In lemmas, as ProPara's gold grids write locations: "dry cabinet"."""
+    """In lemmas, as in ProPara's gold grids: "dry cabinet"."""
     mentions: tuple[Span, ...]
     number: int = 0
-    """Its number among the places that are known beforehand, from 1 on; 0: it is none of them."""
+    """Its number among the known locations (setting `text.known_locations`), from 1; 0: not one of
+    them."""
     text: str = ""
-    """As the text writes it where it first does: "drying cabinet". Empty: the text does not."""
+    """Its first mention as the text writes it: "drying cabinet". Empty for candidates that were not
+    found as noun phrases."""
 
     @property
     def surface(self) -> str:
-        """The location as a reader of the text would write it."""
+        """The location as the text writes it, if known; else its name."""
         return self.text or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A text of several steps and the entities to track in it."""
+    """A text in steps, and the entities to track in it."""
 
     id: str
     steps: tuple[Step, ...]
     entities: tuple[Entity, ...] = ()
     question: str = ""
-    """The question the text answers, where there is one: "How does oil form?"."""
+    """The question that the text answers, if known: "How does oil form?"."""
     convention: Convention = "koala"
-    """Whose annotation conventions a grid of this procedure follows."""
+    """The annotation convention that grids of this procedure follow."""
     candidates: tuple[Candidate, ...] = ()
-    """Filled by `annotate`, in order of first mention, a longer name first."""
+    """Location candidates, filled by `annotate`: by first mention, longer names first; then known
+    locations."""
 
     @classmethod
     def from_text(cls, text: str, entities: Iterable[str] = (), *, id: str = "text") -> "Procedure":
-        """Build a procedure from a text: one step a line, or one a sentence."""
-        steps = tuple(Step(piece.text, piece.start) for piece in split_steps(text))
+        """Build a procedure from a text: one step per line, or per sentence of a single line."""
+        steps = tuple(Step(segment.text, segment.start) for segment in split_steps(text))
         return cls(id, steps, tuple(build_entity(name) for name in entities))
 
 
@@ -102,17 +104,17 @@ def split_aliases(name: str) -> tuple[str, ...]:
 
 
 def build_entity(name: str) -> Entity:
-    """Build an entity from a user's words."""
+    """Build an entity from a user's input."""
     check_text(name)
     if not name.replace(";", " ").strip():
-        raise KoalaError(f"An entity's name is empty: {name!r}. Give a word of the text.")
+        raise KoalaError(f"An entity's name is empty: {name!r}. Give one or more words.")
     return Entity(" ".join(name.split()))
 
 
 def check_text(text: str) -> None:
-    """Refuse what no file can hold: halves of characters, as badly decoded bytes leave them."""
+    """Raise an error for unpaired surrogates, left by badly decoded bytes: UTF-8 has none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         shown = text[max(0, error.start - 20) : error.end + 20]
-        raise KoalaError(f"{shown!r} is not Unicode text. Give it in UTF-8.") from None
+        raise KoalaError(f"{shown!r} is not Unicode text. Encode it in UTF-8.") from None
