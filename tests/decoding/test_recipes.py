@@ -15,13 +15,13 @@ from koala.training.data import find_step_locations
 
 NONE, OUT = 0, -1
 NAMES = ("?", "bowl", "pan", "oven", "?")
-"""The first stands for no place, the last for what is taken out."""
+"""The first means that a step has no location, the last that it takes ingredients out."""
 
 
 def build_output(participation, locations, names=NAMES, *, sure: float = 20.0) -> Output:
-    """Build what a network would say that is sure of uses and of the place of each step.
+    """Build the output of a network that is sure of participation and of the steps' locations.
 
-    Places are those of each ingredient's steps, by name or as NONE or OUT.
+    `locations` holds those of each ingredient's steps, by name or as NONE or OUT.
     """
     n, n_steps = len(participation), len(participation[0])
     tags = np.zeros((n, n_steps, len(TAGS)), dtype=np.float32)
@@ -51,30 +51,30 @@ def decode(output: Output, names=NAMES) -> list[tuple[str, ...]]:
     return [row.locations for row in rows]
 
 
-def test_a_step_moves_all_that_it_uses_to_one_place():
+def test_a_step_moves_all_ingredients_it_uses_to_one_location():
     participation = [[True, True], [True, True], [True, True]]
     locations = [["bowl", "pan"], ["bowl", "pan"], ["bowl", "oven"]]
     # Two of three say pan.
     assert decode(build_output(participation, locations)) == [("-", "bowl", "pan")] * 3
 
 
-def test_without_a_place_the_new_is_somewhere_and_the_rest_stays():
+def test_without_a_location_new_ingredients_are_unknown_and_others_stay():
     output = build_output([[True, True], [False, True]], [["bowl", NONE], [NONE, NONE]])
     assert decode(output) == [("-", "bowl", "bowl"), ("-", "-", "?")]
 
 
-def test_what_is_taken_out_is_somewhere():
+def test_an_ingredient_that_is_taken_out_is_at_an_unknown_location():
     output = build_output([[True, True, False]], [["oven", OUT, NONE]])
     assert decode(output) == [("-", "oven", "?", "?")]
 
 
-def test_what_a_step_does_not_use_stays_and_what_none_uses_is_never_there():
+def test_unused_ingredients_stay_or_never_exist():
     output = build_output([[True, False], [False, False]], [["bowl", "pan"], ["pan", "pan"]])
     assert decode(output) == [("-", "bowl", "bowl"), ("-", "-", "-")]
 
 
-def test_the_rules_give_every_annotated_recipe(data):
-    """Uses and one place a step decide a grid: so say the annotators, in every recipe."""
+def test_the_rules_reproduce_every_annotated_recipe(data):
+    """In every recipe, participation and one location per step determine the gold grid."""
     n_steps = 0
     for split in ("train", "dev"):
         for example in read_examples(data / "recipes" / f"{split}.jsonl"):
@@ -90,7 +90,7 @@ def test_the_rules_give_every_annotated_recipe(data):
                 ]
                 locations = find_step_locations(used)
                 assert len(locations - {STAYS}) <= 1, example.procedure.id
-                # Where either is right, the grid is the same.
+                # If two are right, both give the same grid.
                 location = min(locations) if n_steps % 2 else max(locations)
                 steps.append({STAYS: NONE, "?": OUT}.get(location, location))
                 n_steps += 1
@@ -99,8 +99,8 @@ def test_the_rules_give_every_annotated_recipe(data):
     assert n_steps > 6000
 
 
-def test_probabilities_are_those_of_all_lives():
-    """Against the sum over all lives of a recipe with two steps, one by one."""
+def test_marginals_are_sums_over_all_trajectories():
+    """Compare with the sum over all trajectories of a recipe with two steps."""
     rng = np.random.default_rng(0)
     output = build_output([[True, True]], [["bowl", "pan"]])
     output = replace(
@@ -112,7 +112,7 @@ def test_probabilities_are_those_of_all_lives():
     locations = np.exp(location_scores) / np.exp(location_scores).sum(-1, keepdims=True)
     trajectories = {}
     for participation in itertools.product([False, True], repeat=2):
-        # All six tags are legal somewhere: only those of uses are asked for here.
+        # Only the tags of participation count here.
         tags = [TAGS.index(tag) for tag in tags_from_participation(participation)]
         weight = np.exp(tag_scores[[0, 1], tags].sum())
         for chosen in itertools.product(range(len(NAMES)), repeat=2):
@@ -123,7 +123,7 @@ def test_probabilities_are_those_of_all_lives():
                 row.append(after)
             chance = weight * locations[1, chosen[0]] * locations[2, chosen[1]]
             trajectories[tuple(row)] = trajectories.get(tuple(row), 0.0) + chance
-    # What destroys, or begins before step 1, is no use: its scores are made impossible.
+    # Destruction, and existence before step 1, are made impossible.
     barred = [TAGS.index(tag) for tag in (Tag.D, Tag.O_D)]
     output.tags[..., barred] = -1e4
     output.starts[[TAGS.index(tag) for tag in (Tag.E, Tag.M)]] = -1e4
@@ -138,7 +138,7 @@ def test_probabilities_are_those_of_all_lives():
     assert locations[2]["pan"] == pytest.approx(in_pan / sum(here.values()), abs=1e-6)
 
 
-def test_what_is_used_where_it_was_has_not_moved():
+def test_an_ingredient_used_where_it_is_has_not_moved():
     output = build_output([[True, True, True]], [["bowl", "bowl", "pan"]])
     marginals = find_participation_marginals(output, 0, NAMES)
     probabilities = marginals.name_tags()

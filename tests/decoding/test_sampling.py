@@ -12,21 +12,21 @@ N = 20_000
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_sequences_come_as_often_as_they_are_probable(seed):
+def test_tag_sequences_are_sampled_by_their_probability(seed):
     output = build_output(seed, 3)
     scores = enumerate_scores(output, 3, only_legal=True)
     total = sum(np.exp(score) for score in scores.values())
     sampled = sample_tags(output, 1, N, np.random.default_rng(seed))
-    came = [tuple(TAGS[tag] for tag in row) for row in sampled]
-    assert set(came) <= set(scores)
+    found = [tuple(TAGS[tag] for tag in row) for row in sampled]
+    assert set(found) <= set(scores)
     for tags, score in scores.items():
         # Five standard deviations of a share of N
         probability = np.exp(score) / total
         margin = 5 * np.sqrt(probability * (1 - probability) / N) + 1e-4
-        assert came.count(tags) / N == pytest.approx(probability, abs=margin)
+        assert found.count(tags) / N == pytest.approx(probability, abs=margin)
 
 
-def test_places_come_as_often_as_they_are_probable():
+def test_locations_are_sampled_by_their_probability():
     output = build_output(7, 2)
     sampled = sample_locations(output, 0, N, np.random.default_rng(0))
     assert sampled.shape == (N, 3)
@@ -35,7 +35,7 @@ def test_places_come_as_often_as_they_are_probable():
         assert shares == pytest.approx(np.exp(scores), abs=0.02)
 
 
-def test_rows_are_lives_that_can_be():
+def test_sampled_trajectories_are_consistent():
     output = build_output(1, 4)
     trajectories = sample_trajectories(output, 0, 200, np.random.default_rng(0))
     rows = build_rows(trajectories, "water", ("?", "root", "leaf"))

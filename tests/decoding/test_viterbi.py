@@ -45,14 +45,14 @@ def build_output(seed: int, n_steps: int, n_candidates: int = 3) -> Output:
 def enumerate_scores(
     output: Output, n_steps: int, only_legal: bool
 ) -> dict[tuple[Tag, ...], float]:
-    """Score every sequence one by one."""
+    """Score all tag sequences by enumeration."""
     scores = {}
     for numbers in itertools.product(range(6), repeat=n_steps):
         tags = tuple(TAGS[number] for number in numbers)
         steps = itertools.pairwise(tags)
-        can_be = tags[0] in FIRST_TAGS and tags[-1] in LAST_TAGS
-        can_be = can_be and all(b in TRANSITIONS[a] for a, b in steps)
-        if only_legal and not can_be:
+        legal = tags[0] in FIRST_TAGS and tags[-1] in LAST_TAGS
+        legal = legal and all(b in TRANSITIONS[a] for a, b in steps)
+        if only_legal and not legal:
             continue
         score = output.starts[numbers[0]] + output.ends[numbers[-1]]
         score += sum(output.tags[1, step, number] for step, number in enumerate(numbers))
@@ -70,19 +70,19 @@ def test_the_best_legal_sequence_is_found(seed, n_steps):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_places_are_read_at_every_step_where_the_entity_is_there(seed):
+def test_presence_reads_a_location_wherever_the_entity_exists(seed):
     output = build_output(seed, 4)
     names = ("?", "a", "b")
-    legal = decode_row(output, 1, "it", names)
+    viterbi = decode_row(output, 1, "it", names)
     row = decode_row(output, 1, "it", names, decoding="presence")
     best = output.locations[1, :5, :3].argmax(-1)
     for position, location in enumerate(row.locations):
-        is_absent = legal.locations[position] == ABSENT
+        is_absent = viterbi.locations[position] == ABSENT
         assert location == (ABSENT if is_absent else names[best[position]])
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_repair_starts_from_the_best_sequence_of_all(seed):
+def test_repair_starts_from_the_best_of_all_sequences(seed):
     output = build_output(seed, 4)
     scores = enumerate_scores(output, 4, only_legal=False)
     best = max(scores, key=scores.get)
@@ -102,7 +102,7 @@ def test_marginals_are_sums_over_legal_sequences(seed):
 
 
 @given(st.lists(st.sampled_from(TAGS), min_size=1, max_size=8))
-def test_repaired_tags_are_legal_and_legal_ones_stay(tags):
+def test_repaired_tags_are_legal_and_legal_tags_stay(tags):
     repaired = repair_tags(tags)
     assert is_legal(repaired)
     assert len(repaired) == len(tags)
@@ -114,8 +114,8 @@ def test_repaired_tags_are_legal_and_legal_ones_stay(tags):
     ("tags", "actions"),
     [
         ("C C M", ["CREATE", "NONE", "MOVE"]),  # created twice: the second does not count
-        ("O_C M D C", ["NONE", "MOVE", "DESTROY", "CREATE"]),  # it moves first, so it was there
-        ("D M E", ["DESTROY", "NONE", "NONE"]),  # what is gone does not move
+        ("O_C M D C", ["NONE", "MOVE", "DESTROY", "CREATE"]),  # it moves first, so it existed
+        ("D M E", ["DESTROY", "NONE", "NONE"]),  # a destroyed entity does not move
         ("C D D", ["CREATE", "DESTROY", "NONE"]),
     ],
 )
@@ -143,7 +143,7 @@ def test_probabilities_add_up_to_one():
 
 
 @given(st.integers(0, 1000), st.integers(1, 4))
-def test_an_average_scores_each_sequence_as_the_members_do_on_average(seed, n_steps):
+def test_an_ensemble_scores_each_sequence_by_the_mean_of_its_members(seed, n_steps):
     members = [build_output(seed + number, n_steps) for number in range(3)]
     average = enumerate_scores(average_outputs(members), n_steps, only_legal=True)
     each = [enumerate_scores(member, n_steps, only_legal=True) for member in members]
@@ -151,8 +151,8 @@ def test_an_average_scores_each_sequence_as_the_members_do_on_average(seed, n_st
         assert score == pytest.approx(np.mean([scores[tags] for scores in each]), abs=1e-4)
 
 
-def test_places_are_averaged_as_log_probabilities():
-    """Scores of places have no zero of their own: a member that lifts all of them says the same."""
+def test_locations_are_averaged_as_log_probabilities():
+    """A member that adds a constant to all location scores says the same."""
     one, other = build_output(0, 3), build_output(1, 3)
     shifted = replace(other, locations=other.locations + np.float32(50))
     found = average_outputs([one, shifted]).location_scores(0)
@@ -160,7 +160,7 @@ def test_places_are_averaged_as_log_probabilities():
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_the_average_of_equals_is_the_same_and_padding_stays_impossible():
+def test_the_average_of_equal_outputs_is_the_same_and_padding_stays_impossible():
     one = build_output(0, 3)
     one.locations[:, :, 3] = np.finfo(np.float32).min
     average = average_outputs([one, one])

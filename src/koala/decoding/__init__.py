@@ -1,4 +1,4 @@
-"""Scores → consistent rows of a grid. No torch here."""
+"""Decoding: a network's scores → consistent rows of a grid. Needs no torch."""
 
 from typing import Literal, get_args
 
@@ -7,14 +7,15 @@ from koala.errors import KoalaError
 Decoding = Literal["viterbi", "mbr", "repair", "presence"]
 """How scores become grids.
 
-viterbi: the most probable legal trajectories, of a recipe all ingredients jointly. mbr: the grid
-with the best expected score. repair: Viterbi over all tag sequences, then rules drop impossible
-changes. presence: tags tell only whether an entity exists, and every step takes the best location.
+viterbi: the most probable consistent trajectories; all ingredients of a recipe jointly. mbr: the
+grid with the best expected score (minimum Bayes risk). repair: Viterbi over all tag sequences, then
+rules drop impossible changes. presence: tags say only whether an entity exists, and each step takes
+its best location.
 """
 DECODINGS: tuple[Decoding, ...] = get_args(Decoding)
 
 Names = tuple[str, ...]
-"""Location candidates of a procedure by name, `?` first."""
+"""Names of a procedure's location candidates, `?` first."""
 
 _OLD_NAMES: dict[str, Decoding] = {
     "legal": "viterbi",
@@ -26,7 +27,7 @@ _OLD_NAMES: dict[str, Decoding] = {
 
 
 def parse_decoding(name: str) -> Decoding:
-    """Read the name of a decoding; names of earlier versions are still read.
+    """Read the name of a decoding, or its name in an earlier version.
 
     >>> parse_decoding("expected")
     'mbr'
@@ -35,4 +36,4 @@ def parse_decoding(name: str) -> Decoding:
         return name
     if name in _OLD_NAMES:
         return _OLD_NAMES[name]
-    raise KoalaError(f"Decoding {name!r} is unknown. Known: {', '.join(DECODINGS)}.")
+    raise KoalaError(f"Unknown decoding {name!r}; choose one of {', '.join(DECODINGS)}.")

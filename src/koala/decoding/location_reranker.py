@@ -1,13 +1,13 @@
-"""Location reranker: corrects a network's location probabilities by the words of the text.
+"""Location reranker: corrects a network's location probabilities with features of the text.
 
-A network scores locations by vectors of their mentions. It often misses what the words say plainly:
-nothing is inside itself, an entity that comes "from the lake" has left it, one that goes "into the
-lake" is there. The reranker is a log-linear model over the network's probabilities,
+A network scores locations by the vectors of their mentions. It often misses what the words say
+plainly: nothing is inside itself; an entity that comes "from the lake" has left it; one that goes
+"into the lake" is there. The reranker is a log-linear model on top of the network's probabilities,
 
     p(location) ∝ p_network(location) ** w · exp(θ · f(location)),
 
-with features f of a location at a position for an entity (`koala.decoding.location_features`).
-w and θ are fitted by `koala calibrate` and stand in the card of a model.
+with features f of a location at a position, for an entity (`koala.decoding.location_features`).
+`koala calibrate` fits w and θ; the card of a model holds them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LocationReranker:
-    """The log-linear model."""
+    """The weights of the log-linear model."""
 
     network: float
     """w, the exponent of the network's probability."""
@@ -33,9 +33,9 @@ class LocationReranker:
     """θ, by feature."""
 
     def rerank(self, output: Output, procedure: Procedure, entities: Sequence[int]) -> Output:
-        """Correct the locations of some entities of a procedure.
+        """Correct the location scores of some entities of a procedure.
 
-        `output` holds calibrated scores of these entities, in the same order.
+        `output` holds the temperature-scaled scores of these entities, in the same order.
         """
         locations, text = output.locations.copy(), read_locations(procedure)
         shared = self._weigh(text.shared, text.n_positions)
@@ -46,7 +46,7 @@ class LocationReranker:
         return replace(output, locations=locations)
 
     def _weigh(self, facts: Sequence[Sequence[Fact]], n_positions: int) -> Floats:
-        """Add up the weights of facts: (steps + 1, candidates)."""
+        """Give θ · f: (steps + 1, candidates)."""
         scores = np.zeros((n_positions, len(facts)))
         for number, own in enumerate(facts):
             for name, positions, value in own:
@@ -54,11 +54,11 @@ class LocationReranker:
         return scores
 
     def to_dict(self) -> dict[str, float]:
-        """Give plain values, for a card: w under the name `network`."""
+        """Give plain values for a card; w is called `network`."""
         return {"network": self.network, **self.weights}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, float]) -> "LocationReranker":
-        """Read what `to_dict` gave; a missing weight is 0."""
+        """Read the output of `to_dict`; a missing weight is 0."""
         weights = {name: float(values.get(name, 0.0)) for name in FEATURES}
         return cls(float(values.get("network", 1.0)), weights)

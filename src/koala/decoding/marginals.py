@@ -16,23 +16,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Marginals:
-    """Probabilities of one entity."""
+    """Marginal probabilities of one entity."""
 
     tags: Floats
-    """(steps, tags): over all legal sequences."""
+    """(steps, tags): over all legal tag sequences."""
     locations: Floats
-    """(steps + 1, candidates): if the entity exists then; row 0 is before step 1."""
+    """(steps + 1, candidates): given that the entity exists then; row 0 is before step 1."""
 
     def name_tags(self) -> list[dict[str, float]]:
-        """Give the probability of every tag by its name, step by step."""
+        """Give the probabilities of the tags by name, for each step."""
         return [
             {tag.value: float(p) for tag, p in zip(TAGS, row, strict=True)} for row in self.tags
         ]
 
     def name_locations(self, names: Names) -> list[dict[str, float]]:
-        """Give the probability of every location by its name, position by position.
+        """Give the probabilities of the locations by name, for each position.
 
-        A name that stands twice has the probability of its first candidate.
+        Of two candidates with the same name, the first counts.
         """
         first: dict[str, int] = {}
         for number, name in enumerate(names):
@@ -42,8 +42,10 @@ class Marginals:
         ]
 
     def find_confidences(self, row: Row, names: Names) -> tuple[float, ...]:
-        """Give the probability of each cell of a decoded row: of what happens and, where the entity
-        is created or moves, of its new location.
+        """Give the probability of each cell of a decoded row.
+
+        It is the probability of the tag, times that of the new location if the entity is created or
+        moves.
         """
         found = []
         for step, (tag, cell) in enumerate(zip(row.tags, row.steps, strict=True)):
@@ -55,6 +57,6 @@ class Marginals:
 
 
 def find_change_marginals(output: Output, index: int) -> Marginals:
-    """Give the marginals where tags say what changes (forward–backward)."""
+    """Give the marginals if tags describe changes, as in ProPara (forward–backward)."""
     locations = np.exp(log_softmax(output.location_scores(index)))
     return Marginals(np.exp(find_tag_marginals(output, index)), locations)

@@ -1,10 +1,10 @@
-"""Lives of an entity drawn as often as a network thinks that they are true."""
+"""Samples from the posterior: trajectories of an entity, or of all ingredients of a recipe."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.decoding.recipes import NOWHERE, PARTICIPATING, lead_to
-from koala.decoding.viterbi import TAGS, add_forward, find_potentials
+from koala.decoding.recipes import NOWHERE, PARTICIPATING, apply_step
+from koala.decoding.viterbi import TAGS, find_forward, find_potentials
 from koala.grid import Row
 from koala.grid.states import ABSENT, Tag
 from koala.network.output import Output, log_softmax
@@ -18,7 +18,7 @@ _STAYS = np.array([tag == Tag.E for tag in TAGS])
 
 
 def build_rows(trajectories: Ints, name: str, names: tuple[str, ...]) -> list[Row]:
-    """Build the rows of an entity from candidates (n, steps + 1)."""
+    """Build rows of an entity from sampled candidates (n, steps + 1)."""
     known = {
         trajectory: Row.from_locations(
             name, [ABSENT if n == NOWHERE else names[n] for n in trajectory]
@@ -29,9 +29,10 @@ def build_rows(trajectories: Ints, name: str, names: tuple[str, ...]) -> list[Ro
 
 
 def sample_trajectories(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
-    """Draw where one entity is: candidates (n, steps + 1), NOWHERE where it does not exist.
+    """Sample trajectories of one entity: candidates (n, steps + 1), NOWHERE if it does not exist.
 
-    Tags are drawn over whole legal sequences, places where an entity begins or moves.
+    Tags are sampled as whole legal sequences, locations independently wherever the entity begins or
+    moves.
     """
     locations = sample_locations(output, index, n, rng)
     tags = sample_tags(output, index, n, rng)
@@ -45,37 +46,37 @@ def sample_trajectories(output: Output, index: int, n: int, rng: np.random.Gener
 
 
 def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
-    """Draw legal tag sequences (n, steps): forward over all of them, backward one tag a time."""
+    """Sample legal tag sequences (n, steps): forward filtering, backward sampling."""
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
     n_steps = len(emissions)
-    forward = add_forward(starts, emissions, transitions)
+    forward = find_forward(starts, emissions, transitions)
     sampled = np.empty((n, n_steps), dtype=np.int64)
-    sampled[:, -1] = _draw(np.tile(forward[-1] + ends, (n, 1)), rng)
+    sampled[:, -1] = _sample(np.tile(forward[-1] + ends, (n, 1)), rng)
     for step in reversed(range(n_steps - 1)):
         # (n, current_tag)
-        ways = forward[step] + transitions[:, sampled[:, step + 1]].T
-        sampled[:, step] = _draw(ways, rng)
+        scores = forward[step] + transitions[:, sampled[:, step + 1]].T
+        sampled[:, step] = _sample(scores, rng)
     return sampled
 
 
 def sample_locations(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
-    """Draw a candidate for every position: (n, steps + 1)."""
+    """Sample a candidate for every position: (n, steps + 1)."""
     scores = log_softmax(output.location_scores(index))
-    return np.stack([_draw(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
+    return np.stack([_sample(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
 
 
-def _draw(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
-    """Draw a column of each row (rows, columns) by log probabilities, which need not add up to 1:
-    the largest after each has got noise of Gumbel's distribution.
+def _sample(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
+    """Sample a column of each row (rows, columns) of unnormalised log probabilities: the largest
+    after Gumbel noise is added.
     """
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
 
 
 def sample_recipes(output: Output, n: int, rng: np.random.Generator) -> Ints:
-    """Draw where all ingredients of a recipe are: candidates (n, ingredients, steps + 1).
+    """Sample trajectories of all ingredients of a recipe: candidates (n, ingredients, steps + 1).
 
-    Which steps use an ingredient is drawn for each alone, the place of a step for all it uses
-    together, as `decode_together` finds the best of both.
+    As in `decode_recipe`, participation is sampled for each ingredient by itself, the location of a
+    step for all ingredients it uses.
     """
     # (n, ingredients, steps)
     participation = np.stack(
@@ -89,7 +90,7 @@ def sample_recipes(output: Output, n: int, rng: np.random.Generator) -> Ints:
     rows = [now]
     for step in range(participation.shape[2]):
         used = participation[:, :, step]
-        location = _draw(used @ locations[:, step + 1], rng)
-        now = lead_to(location[:, None], used, now)
+        location = _sample(used @ locations[:, step + 1], rng)
+        now = apply_step(location[:, None], used, now)
         rows.append(now)
     return np.stack(rows, axis=-1)

@@ -45,7 +45,8 @@ def find_potentials(output: Output, index: int, *, is_legal: bool) -> Potentials
 def decode_tags(output: Output, index: int, *, is_repaired: bool = False) -> tuple[Tag, ...]:
     """Find the best tag sequence of one entity (Viterbi).
 
-    Only legal sequences are looked at; or all, and what is illegal is repaired by rules.
+    The search is over legal sequences; with `is_repaired` over all, and rules then make the result
+    legal.
     """
     tags = _find_best_path(*find_potentials(output, index, is_legal=not is_repaired))
     return repair_tags(tags) if is_repaired else tags
@@ -56,40 +57,40 @@ def decode_row(
 ) -> Row:
     """Decode one entity into a consistent row.
 
-    As in the paper, a location is read only where the entity begins or moves; a move to the present
-    location is no move. With `presence`, the locations of all positions are read, and tags say only
-    whether the entity exists: the paper's two states of Recipes.
+    As in the paper, a location is read only where the entity begins or moves; a move to its present
+    location counts as none. With `presence`, the location of every position is read, and tags say
+    only whether the entity exists: the paper's two states for Recipes.
     """
     tags = decode_tags(output, index, is_repaired=decoding == "repair")
     best = [names[number] for number in output.location_scores(index).argmax(-1)]
     if decoding == "presence":
         pairs = zip(best, find_presence(tags), strict=True)
-        return Row.from_locations(name, [place if exists else ABSENT for place, exists in pairs])
+        return Row.from_locations(name, [where if exists else ABSENT for where, exists in pairs])
     return Row.from_tags(name, tags, best)
 
 
 def repair_tags(tags: Sequence[Tag]) -> tuple[Tag, ...]:
-    """Make any tags legal by dropping the changes that cannot happen.
+    """Make any tag sequence legal by dropping the changes that cannot happen.
 
-    The first change tells whether the entity exists before step 1. From there on a CREATE of what
-    exists, and a MOVE or DESTROY of what does not, count as NONE.
+    The first change decides whether the entity exists before step 1. From there on, a CREATE counts
+    as NONE if the entity exists, a MOVE or DESTROY if it does not.
     """
     actions = actions_from_tags(tags)
     first = next((action for action in actions if action != Action.NONE), None)
     exists = tags[0] == Tag.E if first is None else first != Action.CREATE
-    kept, exists_now = [], exists
+    repaired, exists_now = [], exists
     for action in actions:
         is_possible = action == Action.NONE or (action == Action.CREATE) != exists_now
-        kept.append(action if is_possible else Action.NONE)
-        if kept[-1] in (Action.CREATE, Action.DESTROY):
-            exists_now = kept[-1] == Action.CREATE
-    return tags_from_actions(kept, exists=exists)
+        repaired.append(action if is_possible else Action.NONE)
+        if repaired[-1] in (Action.CREATE, Action.DESTROY):
+            exists_now = repaired[-1] == Action.CREATE
+    return tags_from_actions(repaired, exists=exists)
 
 
 def find_tag_marginals(output: Output, index: int) -> NDArray[np.float64]:
     """Give log P(tag at step) over legal sequences (forward–backward): (steps, tags)."""
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
-    forward = add_forward(starts, emissions, transitions)
+    forward = find_forward(starts, emissions, transitions)
     backward = np.empty_like(emissions)
     backward[-1] = ends
     for step in reversed(range(len(emissions) - 1)):
@@ -99,10 +100,10 @@ def find_tag_marginals(output: Output, index: int) -> NDArray[np.float64]:
     return np.asarray(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
 
 
-def add_forward(
+def find_forward(
     starts: NDArray[np.float64], emissions: NDArray[np.float64], transitions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add up all sequences that lead to each tag, in logarithms: (steps, tags)."""
+    """Give the log sum over all sequences that end in each tag at each step: (steps, tags)."""
     forward = np.empty_like(emissions)
     forward[0] = starts + emissions[0]
     for step in range(1, len(emissions)):
@@ -118,7 +119,7 @@ def _find_best_path(
     transitions: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> tuple[Tag, ...]:
-    """Viterbi."""
+    """Run Viterbi over the given potentials."""
     scores = emissions[0] + starts
     back = []
     for emission in emissions[1:]:
@@ -133,4 +134,5 @@ def _find_best_path(
 
 
 def _barrier(is_legal: list[bool] | list[list[bool]]) -> NDArray[np.float64]:
+    """Give scores to add: 0 if legal, else IMPOSSIBLE."""
     return np.where(np.array(is_legal), 0.0, IMPOSSIBLE)

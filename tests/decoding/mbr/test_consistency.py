@@ -17,7 +17,7 @@ NONE = dict.fromkeys(FEATURES, 0.0)
 SHIPPED = load_calibration().consistency
 
 
-def draw(n, n_steps=4, n_entities=3):
+def sample(n, n_steps=4, n_entities=3):
     trajectories = [
         sample_trajectories(build_output(seed, n_steps), 0, n, np.random.default_rng(seed))
         for seed in range(n_entities)
@@ -26,7 +26,7 @@ def draw(n, n_steps=4, n_entities=3):
 
 
 def count(rows: list[Row]) -> dict[str, int]:
-    """Count what the steps of a grid do, as one would by hand."""
+    """Count what the steps of a grid do, in a plain way."""
     counts = Counter(dict.fromkeys(FEATURES, 0))
     before = None
     for step in range(len(rows[0].steps)):
@@ -71,8 +71,8 @@ def count(rows: list[Row]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("n_steps", "n_entities"), [(4, 3), (1, 2), (6, 1)])
-def test_what_steps_do_is_counted_as_by_hand(n_steps, n_entities):
-    trajectories = draw(200, n_steps, n_entities)
+def test_features_equal_a_plain_count(n_steps, n_entities):
+    trajectories = sample(200, n_steps, n_entities)
     found = describe(trajectories)
     for grid, features in zip(trajectories, found, strict=True):
         rows = [build_rows(trajectory[None], "x", NAMES)[0] for trajectory in grid]
@@ -80,12 +80,12 @@ def test_what_steps_do_is_counted_as_by_hand(n_steps, n_entities):
 
 
 def test_the_order_of_entities_does_not_matter():
-    trajectories = draw(100)
+    trajectories = sample(100)
     assert np.array_equal(describe(trajectories), describe(trajectories[:, ::-1]))
 
 
-def test_weights_are_shares_that_follow_theta():
-    trajectories = draw(50)
+def test_weights_are_normalised_and_follow_theta():
+    trajectories = sample(50)
     features = describe(trajectories)
     theta = NONE | {"created": 0.7, "steps that do nothing": -0.2}
     shares = weigh(trajectories, theta)
@@ -97,7 +97,7 @@ def test_weights_are_shares_that_follow_theta():
     assert weigh(trajectories, NONE) == pytest.approx(1 / 50)
 
 
-def test_a_destruction_that_becomes_something_is_more_probable():
+def test_a_destruction_with_a_creation_is_more_probable():
     # Water in the root (1) is destroyed, and sugar is created in the root, in the leaf, or nowhere.
     water = [1, -1]
     grids = np.array([[water, [-1, 1]], [water, [-1, 2]], [water, [-1, -1]]])
@@ -105,22 +105,24 @@ def test_a_destruction_that_becomes_something_is_more_probable():
     assert there > elsewhere > nothing
 
 
-def test_grids_are_drawn_by_what_networks_and_weights_say():
+def test_grids_are_resampled_by_their_weights():
     output = build_output(1, 2)
     theta = NONE | {"created": 0.8, "steps that do nothing": -0.5}
     entities = ("water", "sugar")
-    alone, together = (
+    independent, weighted = (
         Counter(sample_grids(output, entities, NAMES, 20_000, n_sampled=20_000, consistency=w))
         for w in (NONE, theta)
     )
-    scores = {rows: sum(theta[name] * n for name, n in count(list(rows)).items()) for rows in alone}
-    wanted = {rows: n * np.exp(scores[rows] / 2) for rows, n in alone.items()}
+    scores = {
+        rows: sum(theta[name] * n for name, n in count(list(rows)).items()) for rows in independent
+    }
+    wanted = {rows: n * np.exp(scores[rows] / 2) for rows, n in independent.items()}
     total = sum(wanted.values())
     for rows, weight in wanted.items():
-        assert together[rows] / 20_000 == pytest.approx(weight / total, abs=2e-3)
+        assert weighted[rows] / 20_000 == pytest.approx(weight / total, abs=2e-3)
 
 
-def test_other_seeds_give_other_draws_and_the_same_one_the_same():
+def test_samples_depend_on_the_seed_alone():
     output = build_output(1, 3)
     first, again = (
         sample_grids(output, ("a", "b"), NAMES, 30, consistency=SHIPPED) for _ in range(2)

@@ -15,7 +15,7 @@ ENTITIES = ("flour", "milk", "salt")
 
 
 def build_recipe(seed: int, n_steps: int = 4) -> Output:
-    """Build what a network might say of three ingredients, none of which is there before step 1."""
+    """Build random scores of three ingredients that do not exist before step 1."""
     rng = np.random.default_rng(seed)
     never = [TAGS.index(tag) for tag in (Tag.D, Tag.O_D)]
     starts = np.array([0 if tag in (Tag.O_C, Tag.C) else -1e4 for tag in TAGS], dtype=np.float32)
@@ -39,7 +39,7 @@ def gain_of(row, gains):
 
 
 def enumerate_rows(n_steps, allowed):
-    """Give every row that can be: nowhere first, then places, each reached in a step that may."""
+    """Give every possible row: NOWHERE first, then locations, each allowed in its step."""
     for tail in itertools.product((NOWHERE, 0, 1, 2), repeat=n_steps):
         row = (NOWHERE, *tail)
         pairs = enumerate(itertools.pairwise(row))
@@ -48,7 +48,7 @@ def enumerate_rows(n_steps, allowed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_row_that_gains_most_is_found(seed):
+def test_the_row_with_the_largest_gain_is_found(seed):
     rng = np.random.default_rng(seed)
     gains = rng.uniform(-0.4, 0.6, size=(4, 3))
     allowed = [(0, 1), (0, 2), (0,), (0, 1)]
@@ -58,7 +58,7 @@ def test_the_row_that_gains_most_is_found(seed):
     assert gain_of(found, gains) == pytest.approx(best)
 
 
-def test_changes_are_counted():
+def test_probabilities_of_changes_are_counted():
     sampled = np.array([[[-1, 0, 1, 1]], [[-1, 1, 1, 0]]])
     changes = find_changes(sampled, 2)
     assert changes.shape == (1, 3, 2)
@@ -66,7 +66,7 @@ def test_changes_are_counted():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_step_leads_to_one_place(seed):
+def test_a_step_moves_ingredients_to_one_location(seed):
     output = build_recipe(seed)
     rows = [row.locations for row in choose_changes(output, ENTITIES, NAMES)]
     assert all(row[0] == "-" for row in rows)
@@ -75,7 +75,7 @@ def test_a_step_leads_to_one_place(seed):
         assert len(new) <= 1
 
 
-def test_a_sure_network_is_believed():
+def test_mbr_equals_viterbi_for_a_sure_network():
     output = build_recipe(2).with_temperatures(0.01, 0.01)
     names = ("?", "bowl", "pan", "oven")
     best = [
@@ -86,7 +86,7 @@ def test_a_sure_network_is_believed():
     assert [row.locations for row in chosen] == best
 
 
-def test_what_is_drawn_most_often_is_what_is_decoded():
+def test_the_most_frequent_sample_is_the_viterbi_grid():
     output = build_recipe(4).with_temperatures(0.2, 0.2)
     sampled = sample_recipes(output, 2000, np.random.default_rng(0))
     kinds, counts = np.unique(sampled, axis=0, return_counts=True)

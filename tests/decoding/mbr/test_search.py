@@ -29,7 +29,7 @@ def decode(output: Output):
 
 
 def expect(output: Output, n=3000):
-    """Estimate expected scores from lives that nothing was chosen by."""
+    """Estimate expected scores from samples that the search has not used."""
     sampled = sample_grids(
         output, ENTITIES, NAMES, n, consistency=CONSISTENCY, n_sampled=10 * n, seed=1
     )
@@ -39,7 +39,7 @@ def expect(output: Output, n=3000):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_chosen_is_expected_to_score_better(seed):
+def test_mbr_has_a_better_expected_score_than_viterbi(seed):
     output = build_output(seed, 4)
     likeliest = decode(output)
     chosen = choose_trajectories(output, likeliest, NAMES, n_samples=600)
@@ -47,11 +47,11 @@ def test_what_is_chosen_is_expected_to_score_better(seed):
     score = expect(output)
     before, after = score(likeliest), score(chosen)
     gain = 0.4 * (after.precision - before.precision) + 0.6 * (after.recall - before.recall)
-    # A hundredth for the luck of 600 lives
+    # A hundredth for the noise of 600 samples
     assert gain > -0.01
 
 
-def test_something_is_gained_in_all():
+def test_mbr_gains_in_total():
     gained = 0.0
     for seed in range(8):
         output = build_output(seed, 4)
@@ -61,19 +61,19 @@ def test_something_is_gained_in_all():
     assert gained > 0.1
 
 
-def test_a_sure_network_is_believed():
+def test_mbr_equals_viterbi_for_a_sure_network():
     output = build_output(3, 4).with_temperatures(0.01, 0.01)
     likeliest = decode(output)
     assert choose_trajectories(output, likeliest, NAMES) == likeliest
 
 
-def test_the_same_output_gives_the_same_rows_wherever_it_stands():
+def test_the_same_output_gives_the_same_rows():
     output = build_output(5, 4)
     rows = choose_trajectories(output, decode(output), NAMES)
     assert choose_trajectories(output, decode(output), NAMES) == rows
 
 
-def test_a_large_grid_takes_no_longer_than_people_wait():
+def test_a_large_grid_takes_seconds():
     rng = np.random.default_rng(0)
     n, n_steps, n_locations = 16, 25, 12
     output = replace(
@@ -83,16 +83,16 @@ def test_a_large_grid_takes_no_longer_than_people_wait():
         n_steps=np.full(n, n_steps),
         n_candidates=np.full(n, n_locations),
     )
-    names = tuple(f"place {number}" for number in range(n_locations))
+    names = tuple(f"location {number}" for number in range(n_locations))
     likeliest = [decode_row(output, i, f"entity {i}", names) for i in range(n)]
     start = time.process_time()
     chosen = choose_trajectories(output, likeliest, names)
     assert len(chosen) == n
-    # A few seconds; time that grows with the square of a grid would be minutes.
+    # It takes a few seconds; it would take minutes if time grew with the square of the grid.
     assert time.process_time() - start < 30
 
 
-def test_padding_is_not_seen():
+def test_padding_changes_nothing():
     output = build_output(6, 4)
     more = [(0, 0), (0, 3), (0, 2)]
     padded = replace(
@@ -104,7 +104,7 @@ def test_padding_is_not_seen():
     assert choose_trajectories(padded, decode(padded), NAMES) == rows
 
 
-def test_one_step_and_nothing_but_somewhere():
+def test_one_step_and_only_the_unknown_location():
     output = build_output(2, 1, n_candidates=1)
     likeliest = [decode_row(output, i, name, ("?",)) for i, name in enumerate(ENTITIES)]
     (first, second) = choose_trajectories(output, likeliest, ("?",))

@@ -1,16 +1,16 @@
-"""How well the lives of several entities go together.
+"""Cross-entity consistency: how well the trajectories of several entities fit together.
 
-A network speaks of each entity alone, but in a text they depend on each other: what is destroyed
-becomes what is created, there where it was; what moves, moves together. Lives that are drawn for
-each entity alone break that: of the steps of ProPara that destroy something seven in ten create
-something, too; of those that a network draws, fewer than four. So a drawn grid g counts by
+A network predicts each entity by itself, but entities depend on each other: a destroyed entity
+turns into a created one, at the same location; entities move together. Independent samples break
+these dependencies: seven of ten ProPara steps that destroy something also create something, but
+fewer than four of ten sampled ones do. So a sampled grid g gets the weight
 
     w(g) = exp(θ · f(g) / 2),
 
-where f counts what its steps do (`describe`) and θ was found on train (`benchmarks/coherence.py`):
-the grids that are true become as probable as they can, beside those that were drawn by networks
-that had not learned from them. Half of it, for with all of it too few draws would stand for the
-rest: on train and dev, by networks of folds, F1 gains as much and is surer.
+where f counts what the steps of the grid do (`describe`). `koala calibrate` fits θ: it maximises
+the likelihood of gold grids among grids sampled by networks that were not trained on them. θ is
+halved, because with all of it few samples would carry most of the weight; by cross-validation on
+train and dev, F1 gains as much, with less variance.
 """
 
 from collections.abc import Mapping
@@ -43,26 +43,25 @@ FEATURES = (
     "moved to an unknown location",
     "begin at an unknown location",
 )
-"""What the steps of a grid are counted for."""
+"""What is counted in the steps of a grid. The names are keys in the cards of models."""
 
-_SHARE = 0.5
-"""Of θ that counts."""
+_SCALE = 0.5
+"""Factor of θ."""
 
 
 def weigh(trajectories: Ints, weights: Mapping[str, float]) -> Floats:
-    """Give how much each of some grids counts, as shares of all: (n, entities, steps + 1) → (n,).
+    """Give the normalised weights of sampled grids: (n, entities, steps + 1) → (n,).
 
-    Lives are candidates, as `sample_lives` draws them.
+    Trajectories hold candidates, as `sample_trajectories` gives them.
     """
-    scores = (
-        _SHARE * describe(trajectories) @ np.array([weights.get(name, 0.0) for name in FEATURES])
-    )
+    theta = np.array([weights.get(name, 0.0) for name in FEATURES])
+    scores = _SCALE * describe(trajectories) @ theta
     shares = np.exp(scores - scores.max())
     return np.asarray(shares / shares.sum())
 
 
 def describe(trajectories: Ints) -> Floats:
-    """Count what the steps of grids do: (n, entities, steps + 1) → (n, weights)."""
+    """Count what the steps of grids do: (n, entities, steps + 1) → (n, features)."""
     before, after = trajectories[:, :, :-1], trajectories[:, :, 1:]
     # (n, entities, steps)
     created = (before == NOWHERE) & (after != NOWHERE)
@@ -98,7 +97,7 @@ def describe(trajectories: Ints) -> Floats:
 def _count_conversions(
     created: NDArray[np.bool_], destroyed: NDArray[np.bool_], before: Ints, after: Ints
 ) -> Ints:
-    """Count what begins where something else ends, by step: (n, steps)."""
+    """Count the entities that are created where another one is destroyed: (n, steps)."""
     total = np.zeros(created[:, 0].shape, dtype=np.int64)
     for entity in range(created.shape[1]):
         ends_here = destroyed & (before == after[:, entity : entity + 1])
@@ -106,13 +105,16 @@ def _count_conversions(
     return total
 
 
-def _count_companions(done: NDArray[np.bool_], locations: Ints) -> Ints:
-    """Count what is done to an entity where it is done to one before it, by step: (n, steps).
+def _count_companions(affected: NDArray[np.bool_], locations: Ints) -> Ints:
+    """Count affected entities at the location of another one earlier in the list: (n, steps).
 
-    As many as it is done to, less the places where it is, whatever the order of entities.
+    This is the number of affected entities minus the number of their distinct locations, so the
+    order of entities does not matter.
     """
-    total = np.zeros(done[:, 0].shape, dtype=np.int64)
-    for entity in range(1, done.shape[1]):
-        is_there = done[:, :entity] & (locations[:, :entity] == locations[:, entity : entity + 1])
-        total += done[:, entity] & is_there.any(1)
+    total = np.zeros(affected[:, 0].shape, dtype=np.int64)
+    for entity in range(1, affected.shape[1]):
+        is_shared = affected[:, :entity] & (
+            locations[:, :entity] == locations[:, entity : entity + 1]
+        )
+        total += affected[:, entity] & is_shared.any(1)
     return total

@@ -1,9 +1,9 @@
-"""By the location changes of Recipes.
+"""MBR decoding of recipes: the best expected F1 of location changes.
 
-F1 = 2 · right / (predicted + gold) is highest where every change is predicted that is more probable
-than half of the F1 that is reached, and no other. How probable one is, is counted in recipes that
-are drawn; which changes can stand in one row is found by dynamic programming. A step still leads
-all it uses to one place (`koala.decoding.recipes`), or what is new to none, `?`.
+F1 = 2 · right / (predicted + gold) is highest if exactly those changes are predicted whose
+probability exceeds half of the F1 reached. Probabilities are counted in sampled recipes; dynamic
+programming finds the best changes that fit into one row. As in `koala.decoding.recipes`, a step
+moves all ingredients it uses to one location, or leaves new ones at `?`.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ from koala.network.output import Output
 
 _N_SAMPLES = 200
 _LEAST = 0.35
-"""Half of an F1 of 0.7, about what is reached on dev."""
+"""Half of an F1 of 0.7, which is about the F1 on dev."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 def choose_changes(output: Output, entities: Sequence[str], names: Names) -> list[Row]:
-    """Choose a row for every ingredient of a recipe; `names` are the candidates', `?` first."""
+    """Choose a row for every ingredient of a recipe; `names` are its candidates, `?` first."""
     sampled = sample_recipes(output, _N_SAMPLES, np.random.default_rng(0))
-    # Candidates of one name are one place.
+    # Candidates with the same name are one location.
     locations = list(dict.fromkeys(names))
     number = np.array([*(locations.index(name) for name in names), NOWHERE])
     changes = find_changes(number[sampled], len(locations))
@@ -48,32 +48,32 @@ def choose_changes(output: Output, entities: Sequence[str], names: Names) -> lis
 
 
 def find_changes(sampled: Ints, n_locations: int) -> Floats:
-    """Count how often an ingredient comes to a place in a step: (ingredients, steps, places).
+    """Estimate the probability of each change: (ingredients, steps, locations).
 
-    Drawn are (n, ingredients, steps + 1) places, NOWHERE before the first use.
+    `sampled` holds locations (n, ingredients, steps + 1), NOWHERE before the first use.
     """
     before, after = sampled[..., :-1], sampled[..., 1:]
-    comes = (after != before) & (after != NOWHERE)
-    return np.stack([((after == p) & comes).mean(0) for p in range(n_locations)], axis=-1)
+    is_change = (after != before) & (after != NOWHERE)
+    return np.stack([((after == p) & is_change).mean(0) for p in range(n_locations)], axis=-1)
 
 
 def _find_step_locations(gains: Floats) -> list[tuple[int, ...]]:
-    """Give the places each step may lead to: the one that gains most for all; and `?`, where what
-    is new stays if the step has no place.
+    """Give the locations allowed in each step: the one with the largest total gain, and `?` for new
+    ingredients if the step has no location.
     """
-    # (steps, places)
+    # (steps, locations)
     total = gains.clip(min=0).sum(0)
     total[:, SOMEWHERE] = -1.0
     return [tuple({SOMEWHERE, int(best)}) for best in total.argmax(1)]
 
 
 def find_best_row(gains: Floats, allowed: Sequence[tuple[int, ...]]) -> list[int]:
-    """Find the row whose changes gain most: a place or NOWHERE at each position, (steps + 1).
+    """Find the row whose changes gain most: a location or NOWHERE at each position, (steps + 1).
 
-    Gains are (steps, places); in a step one may come to an allowed place, or stay.
+    Gains are (steps, locations); in each step the ingredient moves to an allowed location or stays.
     """
     n_locations = gains.shape[1]
-    # What is nowhere stands last, which is where index -1 leads.
+    # The last entry is for NOWHERE, which is index -1.
     best = np.full(n_locations + 1, -np.inf)
     best[NOWHERE] = 0.0
     origins = []

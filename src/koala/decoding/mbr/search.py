@@ -1,8 +1,8 @@
-"""By the document level of ProPara.
+"""MBR decoding of ProPara: hill climbing on a utility's mean over sampled grids.
 
-The search begins with the best of the most probable lives and of some grids that were drawn; one
-entity after the other, by name, takes the life that gains most, until none gains. So nothing
-depends on the order in which entities are named.
+The search starts from the best of the Viterbi grid and the most frequent samples. Then one entity
+after the other takes the trajectory that gains most, until none gains. Entities are visited in the
+order of their names, so the result does not depend on the order in which they are given.
 """
 
 import math
@@ -19,25 +19,25 @@ from koala.grid import Grid, Row
 from koala.network.output import Output
 
 _N_SAMPLED = 8000
-"""Grids that are drawn."""
+"""Sampled grids."""
 _N_SAMPLES = 1200
-"""Of those, by how well lives go together, the ones that stand for the truth."""
+"""Grids left after resampling by cross-entity consistency; they stand for the truth."""
 _N_STARTS = 20
-"""Of those, the ones kept most often, from which the search may begin."""
+"""Most frequent of these, from which the search may start."""
 _N_TRAJECTORIES = 40
-"""Of each entity, those drawn most often, that are tried."""
+"""Most frequent trajectories of each entity, which the search tries."""
 _N_CELLS = 150
-"""Of larger grids fewer lives are drawn and tried, so that time grows with the grid and not with
-its square; all of ProPara's train and dev are smaller, 80 at most."""
+"""For grids with more cells, fewer trajectories are sampled and tried, so that time grows linearly
+with the grid. Grids of ProPara's train and dev have at most 80."""
 _LEAST_SHARE = 0.1
 _N_ROUNDS = 3
 _GAIN = 1e-9
-"""What counts as a gain: sums of the same numbers in another order differ by less."""
+"""Smallest gain; sums of the same numbers in another order differ by less."""
 
 Rows = tuple[Row, ...]
 
 BuildUtility = Callable[[Sequence[Grid]], Callable[[Grid], float]]
-"""Equally probable truths in, a function that gives the mean score of a grid against them out."""
+"""Takes equally probable truths; gives a function that scores a grid by its mean over them."""
 
 
 def choose_trajectories(
@@ -51,7 +51,7 @@ def choose_trajectories(
 ) -> list[Row]:
     """Choose a row for every entity of a procedure; `likeliest` are the Viterbi rows.
 
-    `consistency` holds the weights of cross-entity consistency.
+    `consistency` holds the weights of `koala.decoding.mbr.consistency`.
     """
     share = _N_CELLS / (len(likeliest) * len(likeliest[0].steps))
     share = max(_LEAST_SHARE, min(1.0, share))
@@ -88,21 +88,21 @@ def sample_grids(
     n_sampled: int | None = None,
     seed: int = 0,
 ) -> list[Rows]:
-    """Sample `n` grids of a procedure from the posterior: a row for every entity.
+    """Sample `n` grids of a procedure from the posterior, each as a row for every entity.
 
-    Trajectories of each entity are sampled independently, more than needed; the grids they form are
-    resampled by their cross-entity consistency.
+    The trajectories of each entity are sampled independently, `n_sampled` of them; then `n` of the
+    grids they form are resampled by cross-entity consistency.
     """
     n_sampled = n_sampled or max(n, _N_SAMPLED)
     seen: Counter[str] = Counter()
-    alone = []
+    by_entity = []
     for index, name in enumerate(entities):
         rng = _build_rng(name, seen[name], seed)
-        alone.append(sample_trajectories(output, index, n_sampled, rng))
+        by_entity.append(sample_trajectories(output, index, n_sampled, rng))
         seen[name] += 1
     # (samples, entities, steps + 1)
-    trajectories = np.stack(alone, axis=1)
-    # Systematic resampling: as many of each as its weight asks for, but for rounding.
+    trajectories = np.stack(by_entity, axis=1)
+    # Systematic resampling: the copies of a grid are proportional to its weight, up to rounding.
     marks = (np.arange(n) + 0.5) / n
     weights = weigh(trajectories, consistency)
     chosen = trajectories[np.searchsorted(weights.cumsum(), marks).clip(max=n_sampled - 1)]
@@ -113,7 +113,7 @@ def sample_grids(
 def _climb(
     rows: Rows, trajectories: Sequence[Sequence[Row]], score: Callable[[Rows], float]
 ) -> Rows:
-    """Exchange one row at a time for a better one, until there is none."""
+    """Replace one row at a time by a better one, until none is better."""
     best = score(rows)
     for _ in range(_N_ROUNDS):
         before = rows
@@ -129,13 +129,16 @@ def _climb(
 
 
 def _build_rng(name: str, turn: int, seed: int) -> np.random.Generator:
-    """Give draws of its own to each name, and each time it comes, the same in every process."""
+    """Seed by the name and by how often it came before, so that results are reproducible."""
     number = zlib.crc32(name.encode(errors="surrogatepass"))
     return np.random.default_rng((number, turn, seed))
 
 
 def _find_trajectories(sampled: Sequence[Row], locations: Sequence[str]) -> list[Row]:
-    """Give the lives to try, best first: what was drawn, also with the best place everywhere."""
+    """Give the trajectories to try, most frequent first.
+
+    These are the samples, and the tags of the samples with the network's best locations.
+    """
     found = Counter(sampled)
     for row, n in list(found.items()):
         found[Row.from_tags(row.name, row.tags, locations)] += n
