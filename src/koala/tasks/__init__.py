@@ -1,6 +1,6 @@
-"""Tasks: how the tags of ProPara and of Recipes are decoded and scored.
+"""Tasks: decoding, probabilities, utility and scoring for ProPara and for Recipes.
 
-Everything that differs between the two is in this package; other code asks the task.
+Everything that differs between the two is in this package; all other code asks the task.
 """
 
 from koala.settings import Settings
@@ -12,7 +12,7 @@ __all__ = ["PROPARA", "RECIPES", "RECIPES_CHANGES", "Task", "find_task"]
 
 
 def find_task(settings: Settings) -> Task:
-    """Give the task of a tracker's settings; koala's own corpus follows ProPara's."""
+    """Give the task for a model's settings; koala's own corpus uses ProPara's."""
     if settings.corpus != "recipes":
         return PROPARA
     return RECIPES if settings.decoder.tags == "participation" else RECIPES_CHANGES

@@ -1,4 +1,4 @@
-"""ProPara: tags say what changes; entities are decoded one by one; document-level scores."""
+"""ProPara: tags describe changes, each entity is decoded by itself, scores are document-level."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -15,13 +15,13 @@ from koala.network.output import Output
 from koala.tasks.task import Task
 
 _RECALL = 0.6
-"""Weight of recall beside precision. F1 is computed from their averages over a corpus, so its
-derivative by each is the square of the other: 0.59 for recall at the precision of 0.80 and recall
-of 0.67 of the best published system."""
+"""Weight of recall; precision has the rest. F1 is computed from their averages over a corpus, so
+its derivative by each is proportional to the square of the other: 0.59 for recall at the precision
+of 0.80 and the recall of 0.67 of the best published system."""
 
 
 class ProPara(Task):
-    """The task of ProPara and of koala's own corpus."""
+    """The task for ProPara and for koala's own corpus."""
 
     name: ClassVar[str] = "propara"
     decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "mbr", "repair", "presence")
@@ -29,7 +29,7 @@ class ProPara(Task):
     def decode(
         self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
     ) -> list[Row]:
-        """Decode every entity by itself."""
+        """Decode each entity by itself."""
         return [
             decode_row(output, index, name, names, decoding=decoding)
             for index, name in enumerate(entities)
@@ -48,7 +48,7 @@ class ProPara(Task):
         return find_change_marginals(output, index)
 
     def score(self, predicted: Grids, gold: Grids) -> DocumentScores:
-        """Score as the ProPara leaderboard does."""
+        """Score at document level, as the ProPara leaderboard does."""
         return score(predicted, gold)
 
     def write(self, grids: Sequence[Grid]) -> tuple[str, str]:
@@ -57,7 +57,10 @@ class ProPara(Task):
 
 
 def build_utility(truths: Sequence[Grid]) -> Callable[[Grid], float]:
-    """Give a function that scores a grid against equally probable truths, at document level."""
+    """Give a function that scores a grid by its expected precision and recall at document level.
+
+    `truths` are equally probable.
+    """
     expectation = Expectation(truths)
 
     def utility(grid: Grid) -> float:

@@ -1,5 +1,5 @@
-"""Recipes: tags say which steps use an ingredient; all ingredients of a recipe are decoded jointly;
-location changes are scored.
+"""Recipes: tags describe participation, the ingredients of a recipe are decoded jointly, scores are
+those of location changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from koala.corpora.recipes import write_grids
 from koala.decoding import Decoding, Names
 from koala.decoding.marginals import Marginals
 from koala.decoding.mbr.recipes import choose_changes
-from koala.decoding.recipes import decode_recipe, find_participation_marginals
+from koala.decoding.recipes import NOWHERE, decode_recipe, find_participation_marginals
 from koala.errors import KoalaError
 from koala.evaluation import RecipesScores, score_recipes
 from koala.evaluation.scores import Grids, group_by_id
@@ -21,7 +21,7 @@ from koala.tasks.task import Task
 
 
 class Recipes(Task):
-    """The task of koala-recipes."""
+    """The task for models of Recipes that predict participation."""
 
     name: ClassVar[str] = "recipes"
     decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "mbr")
@@ -29,10 +29,10 @@ class Recipes(Task):
     def decode(
         self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
     ) -> list[Row]:
-        """Decode all ingredients jointly: a step has one location for everything it uses."""
+        """Decode all ingredients jointly: a step has one location for all ingredients it uses."""
         rows = decode_recipe(output)
         return [
-            Row.from_locations(name, [names[place] if place >= 0 else ABSENT for place in row])
+            Row.from_locations(name, [names[n] if n != NOWHERE else ABSENT for n in row])
             for name, row in zip(entities, rows, strict=True)
         ]
 
@@ -43,7 +43,7 @@ class Recipes(Task):
         return choose_changes(output, [row.name for row in rows], names)
 
     def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
-        """Turn participation probabilities into those of changes and locations."""
+        """Turn probabilities of participation into those of changes and locations."""
         return find_participation_marginals(output, index, names)
 
     def score(self, predicted: Grids, gold: Grids) -> RecipesScores:
@@ -51,26 +51,29 @@ class Recipes(Task):
         return score_recipes(group_by_id(predicted), group_by_id(gold))
 
     def write(self, grids: Sequence[Grid]) -> tuple[str, str]:
-        """Write the corpus's own JSON lines."""
+        """Write JSON lines in the format of the corpus."""
         return ".jsonl", write_grids(grids)
 
 
 class RecipesChanges(Recipes):
-    """Recipes with ProPara's tags of changes, as in the paper; they have no MBR decoding."""
+    """Recipes with tags that describe changes, as in the paper; without MBR decoding."""
 
     decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "repair", "presence")
 
     def decode(
         self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
     ) -> list[Row]:
-        """Decode every ingredient by itself."""
+        """Decode each ingredient by itself."""
         return PROPARA.decode(output, entities, names, decoding)
 
     def choose(
         self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
     ) -> list[Row]:
-        """Refuse: the expected score of Recipes needs participation tags."""
-        raise KoalaError('MBR decoding of recipes needs decoder.tags = "participation".')
+        """Refuse: MBR decoding of recipes needs participation tags."""
+        raise KoalaError(
+            'MBR decoding of recipes needs a model with decoder.tags = "participation"; this model '
+            'has "changes". Use Viterbi decoding.'
+        )
 
     def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
         """Give the marginals over legal tag sequences."""

@@ -1,4 +1,4 @@
-"""Task: the interface between a corpus's conventions and everything else."""
+"""Task: the interface to all that depends on the kind of annotation."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -15,34 +15,38 @@ from koala.network.output import Output
 class Task(ABC):
     """Decoding, probabilities and scoring of one kind of annotation.
 
-    Everywhere, `output` holds the entities of one procedure in the order of `entities`, and `names`
-    are the location candidates, `?` first.
+    In all methods, `output` holds the scores of one procedure in the order of `entities`, and
+    `names` are its location candidates, `?` first.
     """
 
     name: ClassVar[str]
     decodings: ClassVar[tuple[Decoding, ...]]
-    """Those that the task has; the first is the default."""
+    """Decodings that the task supports; the first is the default."""
 
     @abstractmethod
     def decode(
         self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
     ) -> list[Row]:
-        """Decode consistent rows without looking at the expected score."""
+        """Decode consistent rows with any decoding but MBR."""
 
     @abstractmethod
     def choose(
         self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
     ) -> list[Row]:
-        """Decode by minimum Bayes risk; `rows` are the Viterbi rows, the output is calibrated."""
+        """Decode by minimum Bayes risk.
+
+        `output` is calibrated, `rows` are its Viterbi rows, and `consistency` holds the weights of
+        cross-entity consistency.
+        """
 
     @abstractmethod
     def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
-        """Give the probabilities of tags and locations of one entity."""
+        """Give the probabilities of tags and locations of the entity at `index` of `output`."""
 
     @abstractmethod
     def score(self, predicted: Grids, gold: Grids) -> DocumentScores | RecipesScores:
-        """Score grids with the official measure."""
+        """Score grids with the official metric."""
 
     @abstractmethod
     def write(self, grids: Sequence[Grid]) -> tuple[str, str]:
-        """Give a file suffix and the grids in the corpus's own prediction format."""
+        """Give a file suffix, and the grids as text in the corpus's format of predictions."""
