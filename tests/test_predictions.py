@@ -1,4 +1,4 @@
-"""The shipped models predict on dev exactly what results/predictions holds."""
+"""The shipped models reproduce the predictions in results/predictions exactly."""
 
 from pathlib import Path
 

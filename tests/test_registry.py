@@ -1,4 +1,4 @@
-"""Which tracker reads a text, and when it is opened."""
+"""Which tracker is chosen for a text, and when it is opened."""
 
 from functools import partial
 
@@ -40,11 +40,11 @@ def both(opened):
         ("recipes", PROCESS, "recipes"),
     ],
 )
-def test_the_one_that_is_named_or_that_fits(both, model, content, name):
+def test_the_named_tracker_or_the_one_that_fits_the_text(both, model, content, name):
     assert both.choose(model, content).card.name == name
 
 
-def test_each_is_opened_once_and_only_if_it_is_needed(both, opened):
+def test_each_tracker_is_opened_once_and_only_if_needed(both, opened):
     assert both.choices == ("auto", "small", "recipes")
     assert opened == []
     first = both.choose("auto", PROCESS)
@@ -55,7 +55,7 @@ def test_each_is_opened_once_and_only_if_it_is_needed(both, opened):
 
 
 @pytest.mark.parametrize("name", ["koala-small", "koala-recipes", "mine"])
-def test_one_alone_reads_everything(name):
+def test_a_single_tracker_is_used_for_every_text(name):
     tracker = FakeTracker(name=name)
     alone = Trackers.alone(tracker)
     assert alone.choices == ("auto", name.removeprefix("koala-"))
@@ -69,7 +69,7 @@ def test_signatures_are_those_of_the_grids():
     assert Trackers.alone(tracker).signatures == {"small": tracker.signature}
 
 
-def test_knowledge_has_a_signature(tmp_path, monkeypatch):
+def test_the_signature_of_knowledge(tmp_path, monkeypatch):
     own = Store.open().signature
     assert sign_knowledge("small") == f"knowledge:{own}"
     assert sign_knowledge("small", has_knowledge=False) == "knowledge:none"

@@ -1,4 +1,4 @@
-"""The bundled network, as a user has it: no torch, the same answer every time."""
+"""The bundled models as a user has them: without torch, deterministic."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def test_a_text_becomes_a_grid(tracker):
     assert grid.signature == tracker.card.signature
 
 
-def test_steps_may_come_split(tracker):
+def test_a_list_of_steps_is_not_split_again(tracker):
     whole = tracker.track(TEXT, entities=["water"])
     assert tracker.track(TEXT.split("\n"), entities=["water"]) == whole
     # A step of two sentences stays one.
@@ -47,7 +47,7 @@ def test_steps_may_come_split(tracker):
     assert both.steps == ("Roots absorb water. The water flows.",)
 
 
-def test_the_same_text_gives_the_same_grid_alone_and_among_others(tracker):
+def test_a_text_gives_the_same_grid_alone_and_in_a_batch(tracker):
     example = read_example()
     texts = [(TEXT, ["water", "sugar"]), ("\n".join(example.steps), list(example.names))]
     procedures = [
@@ -75,35 +75,35 @@ def test_an_entity_that_is_never_mentioned_is_tracked_too(tracker):
     (TEXT, [], "No entities"),
     (TEXT, [" "], "empty"),
 ])  # fmt: skip
-def test_nothing_to_track_is_said(tracker, text, entities, message):
+def test_empty_input_is_refused(tracker, text, entities, message):
     with pytest.raises(KoalaError, match=message):
         tracker.track(text, entities)
 
 
-def test_a_tracker_joined_with_itself_is_itself(tracker):
+def test_an_ensemble_of_one_tracker_twice_predicts_the_same(tracker):
     joined = join([tracker, tracker])
     grid, alone = joined.track(TEXT, ["water"]), tracker.track(TEXT, ["water"])
     assert grid["water"].locations == alone["water"].locations
     assert grid.signature == f"{alone.signature}+{alone.signature}"
 
 
-def test_a_network_that_is_too_sure_is_not_heard_more_than_others(tracker):
-    """Its temperatures say how much too sure it is."""
+def test_an_overconfident_member_does_not_dominate_an_ensemble(tracker):
+    """Its temperatures correct for that."""
     card, hot, flat = (
         replace(tracker.card, calibration=Calibration.with_temperatures(pair).to_dict())
         for pair in ((1.5, 1.0), (6.0, 20.0), (1.5, 1e6))
     )
     plain = Tracker(tracker.scorer, card)
-    loud = Tracker(lambda items: tracker.scorer(items).with_temperatures(0.25, 0.05), hot)
+    overconfident = Tracker(lambda items: tracker.scorer(items).with_temperatures(0.25, 0.05), hot)
     found, alone = (
         list(each.find_probabilities([Procedure.from_text(TEXT, ["water"])]))
-        for each in (join([loud, plain]), join([Tracker(tracker.scorer, card), plain]))
+        for each in (join([overconfident, plain]), join([Tracker(tracker.scorer, card), plain]))
     )
     for step, own in zip(found[0]["tags"], alone[0]["tags"], strict=True):
         assert step == pytest.approx(own, abs=1e-5)
-    quiet = join([Tracker(tracker.scorer, flat), plain])
-    (line,) = quiet.find_probabilities([Procedure.from_text(TEXT, ["water"])])
-    # Half of the scores say nothing of places: the best stays the best, with less behind it.
+    half_uniform = join([Tracker(tracker.scorer, flat), plain])
+    (line,) = half_uniform.find_probabilities([Procedure.from_text(TEXT, ["water"])])
+    # Half of the location scores are uniform: the best location gets less probable.
     most, less = (max(each["locations"][0].values()) for each in (alone[0], line))
     assert less < most
 
@@ -118,7 +118,7 @@ def test_a_procedure_without_entities_has_an_empty_grid(tracker):
     assert tracker.track_all([none]) == [grids[0]]
 
 
-def test_entities_are_found_where_they_are_missing(monkeypatch):
+def test_entities_are_found_for_procedures_without_any(monkeypatch):
     monkeypatch.setattr("koala.discovery.add.find_entities", lambda _, **__: [("leaf",), ()])
     named = Procedure.from_text(TEXT, ["water"], id="named")
     bare = [Procedure.from_text(TEXT, id=id) for id in "ab"]
@@ -128,7 +128,7 @@ def test_entities_are_found_where_they_are_missing(monkeypatch):
     ]  # fmt: skip
 
 
-def test_grids_say_that_triples_are_missing(tracker):
+def test_the_signature_says_that_triples_are_missing(tracker):
     without = koala.load(has_knowledge=False)
     assert without.card == tracker.card
     expected = f"{tracker.card.signature}|knowledge:none"
@@ -136,12 +136,12 @@ def test_grids_say_that_triples_are_missing(tracker):
     assert without.explain(TEXT, ["water"]).grid.signature == expected
     joined = join([without, without])
     assert joined.signature == f"{joined.card.signature}|knowledge:none"
-    # The recipes network reads no triples: none are missing.
+    # The recipes model reads no triples, so none are missing.
     recipes = koala.load("recipes", has_knowledge=False)
     assert recipes.signature == recipes.card.signature
 
 
-def test_a_store_of_ones_own_stands_in_the_signature(tracker, tmp_path, monkeypatch):
+def test_another_knowledge_store_is_in_the_signature(tracker, tmp_path, monkeypatch):
     triples = tmp_path / "triples.tsv"
     triples.write_text("water\tIsA\tliquid\t2.0\n")
     build_store([triples], tmp_path / "own.store")
@@ -151,7 +151,7 @@ def test_a_store_of_ones_own_stands_in_the_signature(tracker, tmp_path, monkeypa
     assert signature == f"{tracker.card.signature}|knowledge:{store.signature}"
 
 
-def test_what_is_no_unicode_is_refused(tracker):
+def test_text_that_is_not_unicode_is_refused(tracker):
     for text, entity in (("Water \ud800 boils.", "water"), ("Water boils.", "wat\ud800r")):
         with pytest.raises(KoalaError, match="not Unicode text"):
             tracker.track(text, [entity])
@@ -173,7 +173,7 @@ def test_every_cell_has_a_reason(tracker):
     assert explanation.grid.steps[1][slice(*mention)] == "water"
 
 
-def test_found_entities_join_the_named_ones(tracker, monkeypatch):
+def test_found_entities_are_added_to_the_given_ones(tracker, monkeypatch):
     found = [("waters", "the leaf")]
     monkeypatch.setattr("koala.discovery.add.find_entities", lambda _, **__: found)
     assert tracker.track(TEXT).names == ("waters", "the leaf")
@@ -181,17 +181,17 @@ def test_found_entities_join_the_named_ones(tracker, monkeypatch):
     assert tracker.track(TEXT, ["water"]).names == ("water",)
 
 
-def test_a_name_alone_is_no_list_of_names(tracker):
-    with pytest.raises(KoalaError, match=r"entities is 'water'; a list of names was expected"):
+def test_a_single_name_instead_of_a_list_is_refused(tracker):
+    with pytest.raises(KoalaError, match=r"entities is 'water'; expected a list of names"):
         tracker.track(TEXT, "water")
 
 
-def test_what_a_text_never_names_is_told(tracker):
+def test_entities_that_the_text_never_names_are_found(tracker):
     assert tracker.find_unnamed(TEXT, ["water", "unicorn"]) == ["unicorn"]
     assert tracker.find_unnamed(TEXT, ["waters"]) == []
 
 
-def test_networks_that_read_differently_are_not_averaged(tracker):
+def test_models_with_different_inputs_cannot_be_joined(tracker):
     with pytest.raises(KoalaError, match="koala-small and koala-recipes read texts differently"):
         join([tracker, koala.load("recipes")])
 
@@ -205,24 +205,24 @@ def test_unknown_models_are_refused():
         koala.load("large")
 
 
-def test_bundled_networks_are_small_and_say_how_good_they_are():
+def test_bundled_models_are_small_and_have_scores():
     for folder in list_models().values():
         assert measure_size(folder) < 40e6
         assert read_card(folder).scores["f1"] > 0.5
 
 
-def test_the_card_tells_the_truth_on_dev(tracker, propara):
+def test_the_scores_of_the_card_are_those_on_dev(tracker, propara):
     corpus = read_corpus(propara).splits["dev"]
     card = read_card(find_model())
-    for way, told in (
+    for tracker_used, expected in (
         (tracker, card.scores),
         (tracker.with_decoding("mbr"), card.scores[MBR]),
     ):
-        grids = way.track_all([example.procedure for example in corpus])
+        grids = tracker_used.track_all([example.procedure for example in corpus])
         scores = koala.score(grids, {e.procedure.id: e.gold for e in corpus})
-        # What is drawn turns on the last digits, which differ from one processor to the other.
-        margin = 0.002 if way is tracker else 0.02
-        assert scores.overall.f1 == pytest.approx(told["f1"], abs=margin)
+        # Samples depend on the last digits, which differ between processors.
+        margin = 0.002 if tracker_used is tracker else 0.02
+        assert scores.overall.f1 == pytest.approx(expected["f1"], abs=margin)
 
 
 def test_tracking_never_imports_torch():
@@ -242,18 +242,18 @@ def test_the_command_line_tracks_the_bundled_example():
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     grid = koala.Grid.from_dict(json.loads(done.stdout))
-    # Nobody named them: they were found.
+    # No entities were given: these were found.
     assert {"water", "coffee"} <= {row.aliases[0] for row in grid.rows}
     assert grid.steps == read_example().steps
 
 
-def test_a_network_without_its_public_encoder_says_what_to_do(monkeypatch, tmp_path):
+def test_a_missing_public_encoder_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("KOALA_CACHE", str(tmp_path))
     with pytest.raises(KoalaError, match="koala encoders fetch mpnet"):
         koala.load("base")
 
 
-def test_koala_base_reads_triples_and_says_which():
+def test_koala_base_attends_to_triples():
     if not is_fetched("mpnet"):
         pytest.skip("MPNet is not fetched: koala encoders fetch mpnet")
     explanation = koala.load("base").explain(TEXT, ["water"])
@@ -264,7 +264,7 @@ def test_koala_base_reads_triples_and_says_which():
         assert weights == sorted(weights, reverse=True)
 
 
-def test_another_decoding_stands_in_the_signature(tracker):
+def test_another_decoding_is_in_the_signature(tracker):
     text = "Roots absorb water. The water flows to the leaf."
     other = tracker.with_decoding("mbr")
     grid = other.track(text, ["water"])
@@ -277,11 +277,13 @@ def test_another_decoding_stands_in_the_signature(tracker):
     assert grid == other.track(text, ["water"])
 
 
-def test_a_decoding_that_does_not_fit_is_refused(tracker):
+def test_unsupported_decodings_are_refused(tracker):
     recipes = load("recipes")
-    with pytest.raises(KoalaError, match=r"cannot be decoded by repair\. It has: viterbi, mbr"):
+    with pytest.raises(
+        KoalaError, match="not support the decoding 'repair'; choose one of viterbi, mbr"
+    ):
         recipes.with_decoding("repair")
-    with pytest.raises(KoalaError, match=r"'best' is unknown\. Known: viterbi, mbr"):
+    with pytest.raises(KoalaError, match="Unknown decoding 'best'; choose one of viterbi, mbr"):
         tracker.with_decoding("best")
     # Names of earlier versions.
     assert tracker.with_decoding("expected").signature.endswith("|decoding:mbr")

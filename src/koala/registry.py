@@ -1,4 +1,4 @@
-"""Registry: one way to open trackers, by name, folder or run, and to choose one for a text."""
+"""Registry: opens trackers by name, folder or run, and chooses one for a text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,34 +12,34 @@ if TYPE_CHECKING:
     from koala.tracker import Tracker
 
 DEFAULT, RECIPES = "small", "recipes"
-"""The bundled models that are chosen if none is named: for any text, and for recipes."""
+"""The bundled models used if none is named: for all texts but recipes, and for recipes."""
 
 AUTO = "auto"
-"""In place of a name: whichever of them fits the text."""
+"""Instead of a model's name: choose one of these two by the text."""
 
 _N_CACHED = 64
-"""Texts whose tokens a tracker caches: enough for a chunk, few for a long-running server."""
+"""Texts whose tokens a tracker caches: enough for a chunk, few enough for a server's memory."""
 
 
 def list_models() -> dict[str, Path]:
-    """Give the folders of all bundled models by name."""
+    """Give the folders of the bundled models by name."""
     return {path.parent.name: path.parent for path in sorted(MODELS.glob(f"*/{CARD}"))}
 
 
 def choose_model(text: str) -> str:
-    """Name the bundled model that fits a text."""
+    """Give the name of the bundled model that fits a text."""
     from koala.text.recipe_detection import is_recipe
 
     return RECIPES if is_recipe(text) else DEFAULT
 
 
 def find_bundled(name: str | Path) -> Path | None:
-    """Give the folder of a bundled model, by its name or the name on its card (koala-small)."""
+    """Give the folder of a bundled model, by its name (small) or its card's (koala-small)."""
     return list_models().get(str(name).removeprefix("koala-"))
 
 
 def find_model(name: str | Path = DEFAULT) -> Path:
-    """Give the folder of a bundled model, or the folder that is named."""
+    """Give the folder of a model: bundled, by its name, else the given folder."""
     bundled = find_bundled(name)
     if bundled is not None:
         return bundled
@@ -55,9 +55,10 @@ def load(
     has_knowledge: bool = True,
     n_threads: int | None = None,
 ) -> "Tracker":
-    """Open a bundled model by name, an exported one by its folder, or the run of a training.
+    """Open a bundled model by name, an exported one by its folder, or a training run.
 
-    Several become an ensemble. Only a run needs torch. Without knowledge no triples are retrieved.
+    Several models become an ensemble. Only a training run needs torch. Without `has_knowledge` no
+    triples are retrieved.
     """
     if not isinstance(model, str | Path):
         return join(
@@ -69,7 +70,7 @@ def load(
 
 
 def _is_run(path: Path) -> bool:
-    # A folder may have the name of a bundled model: that of a corpus does.
+    # A folder may be called like a bundled model (recipes, the folder of the corpus).
     if find_bundled(path):
         return False
     return path.is_file() or (path.is_dir() and not (path / CARD).is_file())
@@ -115,9 +116,9 @@ def _load_run(path: Path, *, has_knowledge: bool, n_threads: int | None) -> "Tra
 
 
 def join(trackers: "Sequence[Tracker]") -> "Tracker":
-    """Make an ensemble: temperature-scaled scores are averaged before decoding.
+    """Make an ensemble: the members' temperature-scaled scores are averaged before decoding.
 
-    It decodes as the first tracker does, and retrieves triples if any of them reads some.
+    It decodes as the first tracker does, and retrieves triples if any member reads them.
     """
     from dataclasses import replace
 
@@ -132,16 +133,21 @@ def join(trackers: "Sequence[Tracker]") -> "Tracker":
     for other in (tracker.settings for tracker in trackers):
         if (other.corpus, other.text) != (settings.corpus, settings.text):
             names = " and ".join(tracker.card.name for tracker in trackers)
-            raise KoalaError(f"{names} read texts differently; their scores cannot be averaged.")
+            raise KoalaError(
+                f"{names} read texts differently; their scores cannot be averaged. Join models "
+                "with the same settings of corpus and text."
+            )
     readers = [tracker for tracker in trackers if tracker.settings.knowledge.is_used]
     if readers:
         settings = replace(settings, knowledge=readers[0].settings.knowledge)
-    known = first.calibration
+    calibration = first.calibration
     card = Card(
         "+".join(tracker.card.name for tracker in trackers),
         settings.to_toml(),
         signature="+".join(tracker.card.signature for tracker in trackers),
-        calibration=Calibration(rerankers=known.rerankers, consistency=known.consistency).to_dict(),
+        calibration=Calibration(
+            rerankers=calibration.rerankers, consistency=calibration.consistency
+        ).to_dict(),
     )
     return Tracker(
         Ensemble(tuple(TemperatureScaled(each.scorer, each.calibration) for each in trackers)),
@@ -153,35 +159,35 @@ def join(trackers: "Sequence[Tracker]") -> "Tracker":
 
 
 class Trackers:
-    """Trackers by name, each opened when it is first needed, for use by one thread."""
+    """Trackers by name, each opened at its first use; not safe for several threads."""
 
     def __init__(self, signatures: Mapping[str, str], open: "Callable[[str], Tracker]") -> None:
         self.signatures = dict(signatures)
-        """Signature of each tracker's grids; the first is for texts that no other one fits.
+        """Signature of each tracker's grids; the card's until the tracker is opened.
 
-        Before a tracker is opened, the signature of its card."""
+        The first tracker is for texts that fit no other."""
         self._open = open
         self._opened: dict[str, Tracker] = {}
 
     @classmethod
     def alone(cls, tracker: "Tracker") -> "Trackers":
-        """One tracker for every text."""
+        """Use one tracker for every text."""
         name = tracker.card.name.removeprefix("koala-")
         return cls({name: tracker.signature}, lambda _name: tracker)
 
     @classmethod
     def bundled(cls, open: "Callable[[str], Tracker]") -> "Trackers":
-        """The bundled ones that are chosen if none is named."""
+        """Use the two bundled models that `auto` chooses from."""
         names = (DEFAULT, RECIPES)
         return cls({name: read_card(find_model(name)).signature for name in names}, open)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Names that a request may ask for."""
+        """Names that a request may give."""
         return (AUTO, *self.signatures)
 
     def choose(self, model: str, content: str | Sequence[str]) -> "Tracker":
-        """Give the tracker of a name; with `auto`, the one that fits a text or its steps."""
+        """Give the tracker of a name; with `auto`, the one that fits the text or its steps."""
         if model == AUTO:
             model = self._fit(content if isinstance(content, str) else "\n".join(content))
         if model not in self._opened:
@@ -196,14 +202,14 @@ class Trackers:
 
 
 def sign(model: str | Path) -> str:
-    """Give the signature of a model; that of `auto` names both models it chooses from."""
+    """Give the signature of a model; of `auto`, those of both models it chooses from."""
     if model == AUTO:
         return " | ".join(sign(name) for name in (DEFAULT, RECIPES))
     return read_card(find_model(model)).signature
 
 
 def sign_knowledge(model: str | Path, *, has_knowledge: bool = True) -> str:
-    """Give the signature of the store whose triples a model reads."""
+    """Give the signature of the store that a model's triples come from."""
     from koala.tracker import restrict_knowledge, sign_store
 
     if model == AUTO:

@@ -1,4 +1,4 @@
-"""Tracker: text in, Grid out; joins annotation, knowledge, network and decoding."""
+"""Tracker: text → Grid; runs annotation, knowledge retrieval, the network and decoding."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -56,8 +56,8 @@ class Tracker:
 
     @property
     def signature(self) -> str:
-        """The signature in the grids: the card's, a decoding other than Viterbi, and the source of
-        triples if it is not koala's own store.
+        """Signature of the tracker's grids: the card's, the decoding if it is not Viterbi, and the
+        knowledge store if it is not koala's own.
         """
         signature = self.card.signature
         if self.decoding != "viterbi":
@@ -68,13 +68,13 @@ class Tracker:
         return signature if origin == _sign_own() else f"{signature}|{origin}"
 
     def with_decoding(self, decoding: str) -> "Tracker":
-        """Give a tracker that decodes the same scores in another way."""
+        """Give a tracker with the same network and another decoding."""
         wanted = parse_decoding(decoding)
         if wanted == self.decoding:
             return self
         if wanted not in self.task.decodings:
             raise KoalaError(
-                f"{self.card.name} cannot be decoded by {wanted}. It has: "
+                f"{self.card.name} does not support the decoding {wanted!r}; choose one of "
                 f"{', '.join(self.task.decodings)}."
             )
         return Tracker(
@@ -94,11 +94,11 @@ class Tracker:
         id: str = "text",
         question: str = "",
     ) -> Grid:
-        """Track entities through a text, or through steps that are split already.
+        """Track entities through a text, or through a list of steps.
 
-        Without entities those worth tracking are found; with `find` they are added to the named.
-        The prompt is the question that the text answers; it helps to find triples, and some
-        networks read it.
+        Without `entities`, those worth tracking are found in the text; with `find`, they are added
+        to the given ones. `question` is the question that the text answers: it helps to retrieve
+        triples, and some networks read it.
         """
         procedure = self._build_procedure(text, entities, find=find, id=id, question=question)
         return self.track_all([procedure])[0]
@@ -110,7 +110,7 @@ class Tracker:
         knowledge_progress: Progress | None = None,
         progress: Progress = lambda _done, _total: None,
     ) -> list[Grid]:
-        """Track the entities of many procedures; one that has none has an empty grid."""
+        """Track the entities of many procedures; without entities a grid is empty."""
         grids = predict_grids(
             self.scorer,
             self._build_items(procedures, knowledge_progress),
@@ -142,7 +142,7 @@ class Tracker:
         knowledge_progress: Progress | None = None,
         progress: Progress = lambda _done, _total: None,
     ) -> list[Explanation]:
-        """Track the entities of many procedures, as `track_all`, with a reason for every cell."""
+        """Track as `track_all` does, with a reason for every cell."""
         explanations = predict_explanations(
             self.scorer,
             self._build_items(procedures, knowledge_progress),
@@ -167,14 +167,13 @@ class Tracker:
         seed: int = 0,
         progress: Progress = lambda _done, _total: None,
     ) -> list[Grid]:
-        """Draw `n` grids of every procedure that has entities, as often as each may be true.
-
-        Their ids end in # and a number. For another network to learn from (`training.extra`).
+        """Sample `n` grids of every procedure with entities from the posterior, for distillation
+        (`training.extra`). Their ids end in # and a number.
         """
         if self.task is not PROPARA:
             raise KoalaError(
-                f"{self.card.name} predicts which steps use an ingredient; grids can be sampled "
-                "only from models that predict changes."
+                f"{self.card.name} was trained on Recipes; grids can be sampled only from models "
+                "of ProPara or koala's own corpus."
             )
         grids = predict_samples(
             self.scorer,
@@ -187,14 +186,14 @@ class Tracker:
         return [replace(grid, signature=f"{self.signature}|samples:{n}") for grid in grids]
 
     def find_probabilities(self, procedures: Sequence[Procedure]) -> Iterator[dict[str, object]]:
-        """Give the probability of every tag and place, an entity a time."""
+        """Give the probabilities of all tags and locations, one dict per entity."""
         items = self._build_items(procedures, None)
         return predict_probabilities(
             self.scorer, items, task=self.task, calibration=self.calibration
         )
 
     def find_unnamed(self, text: str | Sequence[str], entities: Sequence[str] | None) -> list[str]:
-        """Give those of the entities that the text never names: what is said of them is a guess."""
+        """Give the entities that the text never names; predictions for them are guesses."""
         procedure = Procedure("text", build_steps(text), build_entities(entities))
         (annotated,) = annotate_as(self.settings.text, [procedure])
         return [entity.name for entity in annotated.entities if not entity.mentions]
@@ -218,7 +217,7 @@ class Tracker:
     def find_warnings(
         self, text: str | Sequence[str], entities: Sequence[str] | None = None
     ) -> list[str]:
-        """Say what may not be meant so: another language, entities that the text never names."""
+        """Warn of text that does not look English and of entities that the text never names."""
         warnings = []
         if not is_english(text if isinstance(text, str) else " ".join(text)):
             warnings.append("This does not look like English; koala reads English only.")
@@ -239,19 +238,19 @@ class Tracker:
         if entities is None or find:
             procedure = add_entities([procedure], n_threads=self.n_threads)[0]
         if not procedure.entities and (entities is None or find):
-            raise KoalaError("Nothing worth tracking was found in the text; name an entity.")
+            raise KoalaError("No entities worth tracking were found in the text; name one or more.")
         if not procedure.entities:
             raise KoalaError("No entities to track; name one or more.")
         return procedure
 
 
 def restrict_knowledge(settings: KnowledgeSettings, *, has_knowledge: bool) -> KnowledgeSettings:
-    """Give the settings of what is retrieved: nothing, if knowledge is not wanted."""
+    """Give the knowledge settings, switched off if `has_knowledge` is false."""
     return replace(settings, is_used=settings.is_used and has_knowledge)
 
 
 def sign_store(settings: KnowledgeSettings) -> str:
-    """Say where triples come from: the signature of the store, which its file holds, or `none`."""
+    """Give the signature of the store that triples come from, `knowledge:none` without one."""
     if not settings.is_used:
         return _NO_KNOWLEDGE
     return f"knowledge:{Store.keep_open(settings.store).signature}"

@@ -187,4 +187,4 @@ def test_the_recipes_model_refuses_decodings_of_propara(koala, recipes, tmp_path
     done = koala("predict", "--corpus", "recipes", "--input", recipes, "-o", tmp_path / "p",
                  "--decoding", "repair")  # fmt: skip
     assert done.returncode == 2
-    assert "koala-recipes cannot be decoded by repair" in done.stderr
+    assert "koala-recipes does not support the decoding 'repair'" in done.stderr

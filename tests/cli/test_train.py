@@ -103,7 +103,7 @@ def test_track_takes_an_exported_model_or_a_run(exported, home, koala):
 
 def test_wrong_calls_of_track(exported, koala):
     for words, stdin, message in (
-        (("track", "-"), b"And so on.", "Nothing worth tracking"),
+        (("track", "-"), b"And so on.", "No entities worth tracking"),
         (("track", "-", "--entity", "x", "--model", exported[0]), b" ", "empty"),
         (("track", "-", "--entity", "x", "--model", "nowhere"), b"Water boils.", "nowhere"),
     ):

@@ -16,7 +16,7 @@ from ..decoding.test_viterbi import load_calibration
 
 
 def score(items):
-    """Say nothing of any entity: everything is equally probable."""
+    """Give uniform scores: everything is equally probable."""
     n_steps = np.array([len(item.procedure.steps) for item in items])
     n_candidates = np.array([len(item.procedure.candidates) + 1 for item in items])
     n_tags, most = len(Tag), n_steps.max()
@@ -31,13 +31,13 @@ def score(items):
     )
 
 
-def test_probabilities_come_in_the_order_of_the_items():
+def test_probabilities_are_in_the_order_of_the_items():
     texts = ("The water in the pot boils.\nIt rises.", "Stir it.", "Oil flows to the sea.")
     procedures = annotate(
         [Procedure.from_text(text, ["b", "a"], id=str(n)) for n, text in enumerate(texts)]
     )
     items = build_items(procedures, [((), ())] * 3)
-    # Batches are of another order: short texts first.
+    # Batches have another order: short texts first.
     assert split_items(items, 32)[0] != items
     lines = list(predict_probabilities(score, items))
     wanted = [(str(n), name) for n in range(3) for name in "ba"]
@@ -47,7 +47,7 @@ def test_probabilities_come_in_the_order_of_the_items():
     assert first["locations"][0].keys() == {"?", "pot", "water"}
 
 
-def test_grids_of_every_procedure_are_drawn():
+def test_grids_of_every_procedure_are_sampled():
     texts = ("The water in the pot boils.\nIt rises.", "Oil flows to the sea.")
     procedures = annotate(
         [Procedure.from_text(text, ["b", "a"], id=str(n)) for n, text in enumerate(texts)]
@@ -56,7 +56,7 @@ def test_grids_of_every_procedure_are_drawn():
     calibration = Calibration.with_temperatures((0.5, 0.5))
     grids = {grid.id: grid for grid in predict_samples(score, items, 3, calibration=calibration)}
     assert grids.keys() == {f"{n}#{number}" for n in range(2) for number in (1, 2, 3)}
-    # How often each is drawn is the affair of `sample_grids`.
+    # The samples are those of `sample_grids`.
     for n, procedure in enumerate(procedures):
         own = [item for item in items if item.procedure is procedure]
         sampled = sample_grids(
@@ -72,8 +72,8 @@ def test_grids_of_every_procedure_are_drawn():
     assert again != grids
 
 
-def score_itself(items):
-    """Say that everything exists, and is inside itself rather than anywhere else."""
+def score_inside_itself(items):
+    """Score as if every entity existed and were most probably inside itself."""
     output = score(items)
     output.tags[:, :, list(Tag).index(Tag.E)] = 5.0
     for row, item in enumerate(items):
@@ -82,26 +82,26 @@ def score_itself(items):
 
 
 @pytest.mark.parametrize("decoding", ["viterbi", "mbr"])
-def test_with_a_reranker_nothing_is_inside_itself(decoding):
+def test_with_a_reranker_no_entity_is_inside_itself(decoding):
     texts = ["The water in the pot boils.\nThe steam rises."]
     procedures = annotate([Procedure.from_text(text, ["water"]) for text in texts])
     items = build_items(procedures, [((),)])
     reranker = load_calibration().rerankers["propara"]
-    (plain,) = predict_explanations(score_itself, items, calibration=Calibration())
+    (plain,) = predict_explanations(score_inside_itself, items, calibration=Calibration())
     (own,) = predict_explanations(
-        score_itself,
+        score_inside_itself,
         items,
         calibration=Calibration(rerankers={"koala": reranker}),
         decoding=decoding,
     )
     assert set(plain.grid.rows[0].locations) == {"water"}
     assert "water" not in own.grid.rows[0].locations
-    # The reasons say what the grid was made by.
+    # The reasons use the reranked probabilities, too.
     locations = [found.reasons[0][0].locations for found in (own, plain)]
     assert locations[0].get("water", 0.0) < 0.1 < locations[1]["water"]
 
 
-def test_locations_are_named_as_the_convention_writes_them():
+def test_location_names_follow_the_annotation_convention():
     text = "Hang the sheets in the drying cabinet."
     for convention, name in {"koala": "drying cabinet", "propara": "dry cabinet"}.items():
         procedure = replace(Procedure.from_text(text, ["sheets"]), convention=convention)
@@ -109,7 +109,7 @@ def test_locations_are_named_as_the_convention_writes_them():
         assert name in name_candidates(item.procedure)
 
 
-def test_temperatures_of_a_convention():
+def test_temperatures_depend_on_the_convention():
     procedure = Procedure.from_text("Water boils.", ["water"])
     items = build_items(annotate([procedure]), [((),)])
     output = replace(score(items), tags=np.ones((1, 1, len(Tag)), np.float32))

@@ -1,1 +1,1 @@
-"""Annotated procedures → a network's scores → grids and explanations."""
+"""Inference: annotated procedures → scores of a network → grids and explanations."""

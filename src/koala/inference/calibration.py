@@ -12,14 +12,14 @@ from koala.inputs.examples import Item
 from koala.network.output import Output
 
 Temperatures = tuple[float, float]
-"""Of tags and of locations."""
+"""Temperature of tags, temperature of locations."""
 
 _NEUTRAL: Temperatures = (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Numbers fitted after training that make a network's probabilities honest.
+    """Numbers, fitted after training, that correct a network's probabilities.
 
     The default changes nothing.
     """
@@ -27,7 +27,7 @@ class Calibration:
     temperatures: Mapping[Convention, Temperatures] = field(default_factory=dict)
     rerankers: Mapping[Convention, LocationReranker] = field(default_factory=dict)
     consistency: Mapping[str, float] = field(default_factory=dict)
-    """Weights of `koala.decoding.mbr.consistency`; empty: entities are independent."""
+    """Weights of `koala.decoding.mbr.consistency`; if empty, entities are independent."""
 
     @classmethod
     def with_temperatures(cls, temperatures: Temperatures) -> "Calibration":
@@ -49,7 +49,7 @@ class Calibration:
         return reranker.rerank(scaled, procedure, [item.entity for item in items])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, for the card of a model."""
+        """Give plain values for the card of a model."""
         return {
             "temperatures": {name: list(pair) for name, pair in self.temperatures.items()},
             "rerankers": {name: each.to_dict() for name, each in self.rerankers.items()},
@@ -58,7 +58,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Calibration":
-        """Read what `to_dict` gave."""
+        """Read the output of `to_dict`."""
         rerankers = values.get("rerankers", {})
         return cls(
             {name: (pair[0], pair[1]) for name, pair in values.get("temperatures", {}).items()},

@@ -1,4 +1,4 @@
-"""Grids with a reason for every cell: probabilities, mentions, and the triples attended to."""
+"""Grids with a reason for every cell: probabilities, mentions, and attention to triples."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ from koala.network.output import Output
 from koala.tasks import PROPARA, Task
 
 _N_LOCATIONS = 5
-"""Locations that a reason names."""
+"""Number of locations in a reason."""
 
 Progress = Callable[[int, int], None]
 
@@ -42,16 +42,16 @@ def predict_explanations(
 def find_reasons(
     scored: Scored, task: Task, calibration: Calibration
 ) -> tuple[tuple[Reason, ...], ...]:
-    """Give the reasons of every entity of a procedure, step by step."""
+    """Give a reason for every cell of a procedure: for each entity, for each step."""
     output = calibration.apply(scored.output, scored.items)
     names = name_candidates(scored.procedure)
     return tuple(
-        _find_reasons(item, output, index, task.find_marginals(output, index, names), names)
+        _explain_entity(item, output, index, task.find_marginals(output, index, names), names)
         for index, item in enumerate(scored.items)
     )
 
 
-def _find_reasons(
+def _explain_entity(
     item: Item, output: Output, index: int, marginals: Marginals, names: Names
 ) -> tuple[Reason, ...]:
     mentions = _find_offsets(item)

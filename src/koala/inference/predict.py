@@ -1,4 +1,4 @@
-"""Annotated procedures → triples → scores → grids, whatever the network runs on."""
+"""Procedures → triples → scores → grids, samples or probabilities, for any kind of network."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ _UNCALIBRATED = Calibration()
 
 
 def annotate_as(settings: TextSettings, procedures: Sequence[Procedure]) -> list[Procedure]:
-    """Add words, mentions and location candidates as a network's settings ask for."""
+    """Add words, mentions and location candidates according to a model's settings."""
     return annotate(
         procedures,
         has_parts=settings.mentions == "parts",
@@ -38,7 +38,7 @@ def find_triples(
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Triples:
-    """Retrieve triples for every entity; none where knowledge is not used."""
+    """Retrieve triples for every entity; none if the settings do not use knowledge."""
     if not settings.is_used:
         return [tuple(() for _ in procedure.entities) for procedure in procedures]
     return retrieve_triples(
@@ -60,7 +60,7 @@ def predict_grids(
     calibration: Calibration | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Grid]:
-    """Predict the grid of every procedure; with a calibration every cell has a confidence."""
+    """Predict the grid of every procedure; with a calibration, every cell has a confidence."""
     grids: dict[int, Grid] = {}
     n_done = 0
     for number, scored in score_procedures(scorer, items):
@@ -90,7 +90,7 @@ def decode_grid(
     decoding: Decoding = "viterbi",
     calibration: Calibration | None = None,
 ) -> Grid:
-    """Decode one procedure; with a calibration every cell has a confidence."""
+    """Decode one procedure; with a calibration, every cell has a confidence."""
     procedure, items = scored.procedure, scored.items
     known = calibration or _UNCALIBRATED
     output = known.apply(scored.output, items)
@@ -125,7 +125,7 @@ def predict_samples(
 ) -> list[Grid]:
     """Sample `n` grids of every procedure from the network's posterior.
 
-    A network that learns from many of them also learns how sure this one was (distillation).
+    A network that is trained on many samples also learns how sure this one was (distillation).
     """
     all_scored = score_all(scorer, items)
     found: list[Grid] = []
@@ -154,7 +154,7 @@ def predict_probabilities(
     task: Task = PROPARA,
     calibration: Calibration = _UNCALIBRATED,
 ) -> Iterator[dict[str, object]]:
-    """Give the probability of every tag and location, entity by entity."""
+    """Give the probabilities of all tags and locations, one dict per entity."""
     for scored in score_all(scorer, items):
         names = name_candidates(scored.procedure)
         output = calibration.scale(scored.output, scored.procedure)
@@ -169,10 +169,10 @@ def predict_probabilities(
 
 
 def name_candidates(procedure: Procedure) -> Names:
-    """Name the location candidates in the order of every output: `?` first.
+    """Give the names of the location candidates, in the order of a network's output: `?` first.
 
-    As the text writes them; in lemmas where the convention is that of ProPara or Recipes, whose
-    gold is lemmatised. Two that the text writes alike are told apart by their lemmas.
+    A name is the form in the text; its lemmas under the conventions of ProPara and Recipes, whose
+    gold is lemmatised. Candidates with the same form are named by their lemmas, too.
     """
     candidates = procedure.candidates
     if procedure.convention != "koala":

@@ -1,4 +1,4 @@
-"""Entities in, a network's scores out: one network or several, long texts in windows."""
+"""Scoring of entities by one network or an ensemble; long texts are read in windows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from koala.inputs.examples import Item, group_items, plan_batches
 from koala.network.output import Output, average_outputs
 
 BATCH_SIZE = 32
-"""Entities of a batch: larger batches are no faster on a CPU, because of padding."""
+"""Entities in a batch; larger batches are no faster on a CPU, because of padding."""
 
 Network = Callable[[Batch], Output]
 Scorer = Callable[[Sequence[Item]], Output]
-"""Scores entities; all entities of a procedure stand next to each other."""
+"""Scores entities; those of one procedure must be next to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +27,18 @@ class Scored:
 
     @property
     def procedure(self) -> Procedure:
-        """The procedure in which the entities stand."""
+        """The procedure of the entities."""
         return self.items[0].procedure
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkScorer:
-    """A network with the batcher that tokenizes its texts; long texts are read in windows."""
+    """A network and the batcher of its inputs; long texts are read in windows."""
 
     network: Network
     batcher: Batcher
     most_subwords: int = 256
-    """Subwords in one pass: the length the encoders were trained for."""
+    """Subwords in a window: the length that the encoders were trained for."""
 
     def __call__(self, items: Sequence[Item]) -> Output:
         """Score some entities."""
@@ -58,7 +58,7 @@ class NetworkScorer:
 @dataclass(frozen=True, slots=True)
 class TemperatureScaled:
     """Divides a scorer's logits by its calibrated temperatures, so that an overconfident member
-    does not dominate an ensemble. All items have the same annotation convention.
+    does not dominate an ensemble. All items must have the same annotation convention.
     """
 
     scorer: Scorer
@@ -71,7 +71,7 @@ class TemperatureScaled:
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Several networks, whose scores are averaged before decoding."""
+    """Several scorers whose scores are averaged before decoding."""
 
     members: tuple[Scorer, ...]
 
@@ -85,7 +85,8 @@ def score_procedures(
 ) -> Iterator[tuple[int, Scored]]:
     """Score all entities in batches of similar length.
 
-    Gives each procedure's number in the order of `items`, and its scores; shorter texts come first.
+    Gives the number of each procedure in the order of `items`, and its scores. Short texts come
+    first.
     """
     groups = group_items(items)
     for numbers in plan_batches(groups, size):

@@ -1,7 +1,7 @@
-"""Texts that are longer than an encoder reads: windows of steps, and what is said of them joined.
+"""Windows of steps for texts that are longer than an encoder's input.
 
-Windows overlap, and each step is judged in the window that shows the most around it. The cost grows
-with the length of the text and no faster; nothing is cut off.
+Windows overlap; each step takes its scores from the window that shows the most context around it.
+No text is cut off, and the cost grows linearly with the length of the text.
 """
 
 import itertools
@@ -16,12 +16,15 @@ from koala.inputs.examples import Item
 from koala.network.output import Floats, Output
 
 _LOWEST = np.float32(-1e30)
-"""The score of a place that no window could name."""
+"""Score of a location that the window of a step does not contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Steps from `start` up to `stop`, of which those from `first` up to `last` are judged here."""
+    """Steps `start` to `stop`, of which `first` to `last` take their scores from this window.
+
+    Both ends are exclusive.
+    """
 
     start: int
     stop: int
@@ -30,7 +33,9 @@ class Window:
 
 
 def split_windows(sizes: Sequence[int], most: int) -> list[Window]:
-    """Split steps of so many pieces into windows of at most `most`, about a quarter shared.
+    """Split steps into windows of at most `most` subwords that overlap by about a quarter.
+
+    `sizes` are the steps' numbers of subwords.
 
     >>> [(w.start, w.stop, w.first, w.last) for w in split_windows([4, 4, 4, 4, 4, 4], 16)]
     [(0, 4, 0, 4), (3, 6, 4, 6)]
@@ -38,22 +43,21 @@ def split_windows(sizes: Sequence[int], most: int) -> list[Window]:
     for number, size in enumerate(sizes, 1):
         if size > most:
             raise KoalaError(
-                f"Step {number} has {size} word pieces; at most {most} can be read at once. "
+                f"Step {number} has {size} subwords; the network reads at most {most} at once. "
                 "Split it into several steps."
             )
     spans: list[tuple[int, int]] = []
     start = 0
     while True:
-        stop = _stretch(sizes, start, most)
+        stop = _find_stop(sizes, start, most)
         spans.append((start, stop))
         if stop == len(sizes):
             break
-        # Go back over some steps that were read already, for what stands before the next ones; the
-        # window must still reach one step further than the last.
+        # The next window goes back a few steps, for context; it must still end after this one.
         back = stop
         while back - 1 > start and sum(sizes[back - 1 : stop]) <= most // 4:
             back -= 1
-        while _stretch(sizes, back, most) <= stop:
+        while _find_stop(sizes, back, most) <= stop:
             back += 1
         start = back
     cuts = [0]
@@ -62,8 +66,8 @@ def split_windows(sizes: Sequence[int], most: int) -> list[Window]:
     return [Window(*span, *cut) for span, cut in zip(spans, itertools.pairwise(cuts), strict=True)]
 
 
-def _stretch(sizes: Sequence[int], start: int, most: int) -> int:
-    """Give the end of the longest run of steps from `start` on that has at most `most` pieces."""
+def _find_stop(sizes: Sequence[int], start: int, most: int) -> int:
+    """Give the end of the longest run of steps from `start` on with at most `most` subwords."""
     stop, total = start, 0
     while stop < len(sizes) and total + sizes[stop] <= most:
         total += sizes[stop]
@@ -72,7 +76,7 @@ def _stretch(sizes: Sequence[int], start: int, most: int) -> int:
 
 
 def cut_items(items: Sequence[Item], window: Window) -> list[Item]:
-    """Give entities of one procedure as they are in a window of its steps."""
+    """Give entities of one procedure, cut to a window of its steps."""
     procedure = items[0].procedure
     cut = replace(
         procedure,
@@ -101,7 +105,7 @@ def _shift(spans: Sequence[Span], window: Window) -> tuple[Span, ...]:
 def join_outputs(
     items: Sequence[Item], windows: Sequence[Window], outputs: Sequence[Output]
 ) -> Output:
-    """Join what was said of entities of one procedure in its windows, in the order of windows."""
+    """Join the outputs of all windows, in their order, for the entities of one procedure."""
     procedure = items[0].procedure
     n_steps, n_candidates = len(procedure.steps), 1 + len(procedure.candidates)
     number = {candidate.name: i for i, candidate in enumerate(procedure.candidates, 1)}
@@ -111,14 +115,14 @@ def join_outputs(
     n_triples = 0 if outputs[0].attention is None else outputs[0].attention.shape[2]
     attention = np.zeros((len(items), n_steps, n_triples), dtype=np.float32)
     for window, output in zip(windows, outputs, strict=True):
-        judged = slice(window.first, window.last)
+        scored = slice(window.first, window.last)
         local = slice(window.first - window.start, window.last - window.start)
-        tags[:, judged] = output.tags[:, local]
+        tags[:, scored] = output.tags[:, local]
         if output.attention is not None:
-            attention[:, judged] = output.attention[:, local]
+            attention[:, scored] = output.attention[:, local]
         names = [c.name for c in procedure.candidates if _shift(c.mentions, window) or c.number]
         columns = [0, *(number[name] for name in names)]
-        # Position p + 1 is after step p; position 0, before step 1, is of the first window.
+        # Row p + 1 is after step p; row 0, before the first step, comes from the first window.
         rows = np.arange(window.first + bool(window.first), window.last + 1)
         scores = output.locations[:, rows - window.start, : len(columns)]
         locations[:, rows[:, None], columns] = scores
@@ -133,13 +137,13 @@ def join_outputs(
 
 
 def stack_outputs(outputs: Sequence[Output]) -> Output:
-    """Put outputs of several procedures into one, padded to the longest."""
+    """Stack the outputs of several procedures into one, padded to the longest."""
     n_steps = max(output.tags.shape[1] for output in outputs)
     n_candidates = max(output.locations.shape[2] for output in outputs)
     n_triples = max(o.attention.shape[2] if o.attention is not None else 0 for o in outputs)
 
     def pad(array: Floats, *shape: int, fill: float = 0.0) -> Floats:
-        """Make the axes behind the first as long as said; those not named stay."""
+        """Pad the axes after the first to the given lengths; further axes stay as they are."""
         widths = [(0, 0)] * array.ndim
         for axis, size in enumerate(shape, 1):
             widths[axis] = (0, size - array.shape[axis])
