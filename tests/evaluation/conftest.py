@@ -13,12 +13,12 @@ CASES = [
     "none",
 ]
 
-# The published sentence-level evaluator cannot read these, or they have participants of their own.
+# The published sentence-level evaluator cannot read these, or they have other participants.
 WITHOUT_SENTENCE_SCORES = {"21", "22", "23", "24", "27", "28", *CASES[30:35]}
 
 
 class Case:
-    """A prediction file and what the official evaluator says of it."""
+    """A prediction file and its official scores."""
 
     def __init__(self, propara: Path, name: str) -> None:
         folder = propara / "evaluator-cases" / name

@@ -14,7 +14,7 @@ def test_a_system_does_not_differ_from_itself(get_case):
     assert (comparison.f1_difference, comparison.low, comparison.high) == (0.0, 0.0, 0.0)
 
 
-def test_a_good_and_a_bad_system_differ_and_the_sign_is_right(get_case):
+def test_a_good_system_is_better_than_a_bad_one(get_case):
     good, bad = (score_document(*get_case(name).grids) for name in ("meet", "04"))
     comparison = compare_documents(good, bad)
     assert comparison.f1_difference == pytest.approx(good.overall.f1 - bad.overall.f1)
@@ -23,8 +23,8 @@ def test_a_good_and_a_bad_system_differ_and_the_sign_is_right(get_case):
     assert (turned.low, turned.high) == pytest.approx((-comparison.high, -comparison.low))
 
 
-def test_the_interval_has_the_width_the_field_reports(get_case):
-    """About ±4.5 F1 for one system on 54 paragraphs; a difference of two kin is of that order."""
+def test_the_width_of_the_interval_is_plausible(get_case):
+    """About ±4.5 F1 for one system on 54 paragraphs; that of a difference is similar."""
     one, other = (score_document(*get_case(name).grids) for name in ("00", "01"))
     comparison = compare_documents(one, other)
     assert 0.02 < comparison.high - comparison.low < 0.2
@@ -36,8 +36,8 @@ def test_the_same_seed_gives_the_same_interval(get_case):
     assert compare_documents(one, other, seed=1) != compare_documents(one, other, seed=2)
 
 
-def test_the_interval_is_the_middle_of_all_draws():
-    """Truth by enumeration: five procedures have 5^5 draws."""
+def test_the_interval_equals_that_of_all_samples():
+    """Compare with enumeration: five procedures have 5^5 bootstrap samples."""
     perfect, half = PRF(1.0, 1.0), PRF(0.5, 0.25)
     scores = []
     for good in ((0, 1, 2), (3,)):
@@ -46,10 +46,10 @@ def test_the_interval_is_the_middle_of_all_draws():
         }
         scores.append(DocumentScores(per_process, dict.fromkeys(QUESTIONS, half), "", ""))
     differences = []
-    for draw in product(range(5), repeat=5):
+    for sample in product(range(5), repeat=5):
         f1 = []
         for good in ((0, 1, 2), (3,)):
-            found = [perfect if i in good else half for i in draw]
+            found = [perfect if i in good else half for i in sample]
             precision = round(sum(s.precision for s in found) / 5, 3)
             f1.append(PRF(precision, round(sum(s.recall for s in found) / 5, 3)).f1)
         differences.append(f1[0] - f1[1])
@@ -58,13 +58,13 @@ def test_the_interval_is_the_middle_of_all_draws():
     assert (comparison.low, comparison.high) == pytest.approx((low, high), abs=1e-9)
 
 
-def test_too_few_processes_tell_nothing(get_case):
+def test_too_few_processes_are_refused(get_case):
     scores = score_document(*get_case("fixture-2").grids)
     with pytest.raises(KoalaError, match="5 or more"):
         compare_documents(scores, scores)
 
 
-def test_other_processes_are_refused(get_case):
+def test_different_processes_are_refused(get_case):
     one, other = (score_document(*get_case(name).grids) for name in ("meet", "fixture-2"))
     with pytest.raises(KoalaError, match="different processes"):
         compare_documents(one, other)

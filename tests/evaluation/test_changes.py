@@ -15,23 +15,23 @@ GOLD = grid_of(bread="? toaster -", toast="- - toaster")
 
 
 def test_a_worked_example():
-    # Gold: the bread moves and is destroyed, the toast is created. The move is right but for its
-    # location, the destruction too early, the creation right.
+    # Gold: the bread moves and is destroyed, the toast is created. All actions are right; the new
+    # location of the bread is wrong.
     predicted = grid_of(bread="? pan -", toast="- - toaster")
     scores = score_changes({GOLD.id: predicted}, {GOLD.id: GOLD}).overall
     assert (scores.actions.precision, scores.actions.recall) == (1.0, 1.0)
-    # The destruction is where the bread was: at the pan in place of the toaster.
+    # So the bread is also destroyed in the wrong location: the pan, not the toaster.
     assert scores.located.f1 == pytest.approx(1 / 3)
     assert scores.cells == pytest.approx(3 / 4)
 
 
-def test_what_is_missed_and_what_is_too_much():
+def test_missed_and_superfluous_changes():
     predicted = grid_of(bread="? ? ?", toast="- toaster -")
     scores = score_changes({GOLD.id: predicted}, {GOLD.id: GOLD}).overall
     assert (scores.actions.precision, scores.actions.recall) == (0.0, 0.0)
 
 
-def test_gold_against_itself_by_field():
+def test_gold_scores_perfectly_against_itself_in_every_field():
     other = grid_of("garden/seed", seed="bag soil")
     gold = {grid.id: grid for grid in (GOLD, other)}
     scores = score_changes(gold, gold)
@@ -44,11 +44,11 @@ def test_gold_against_itself_by_field():
 def test_found_entities_are_matched_by_head_nouns():
     found = grid_of(**{"sliced bread": "? toaster -", "kitchen": "? ? table"})
     scores = score_changes({GOLD.id: found}, {GOLD.id: GOLD}, has_found_entities=True).overall
-    # Two of three gold changes are found; one of three predicted is of an entity that is not gold.
+    # Two of three gold changes are found; one of three predicted ones is of an unmatched entity.
     assert (scores.located.precision, scores.located.recall) == (2 / 3, 2 / 3)
 
 
-def test_other_entities_are_refused():
+def test_different_entities_are_refused():
     with pytest.raises(KoalaError, match="is missing"):
         score_changes({GOLD.id: grid_of(bread="? ? ?")}, {GOLD.id: GOLD})
 
@@ -66,6 +66,6 @@ def test_other_entities_are_refused():
         ("?", "tube", False),
     ],
 )
-def test_alike_but_for_endings_and_modifiers(one, other, is_one):
+def test_locations_are_alike_up_to_endings_and_modifiers(one, other, is_one):
     assert is_alike(one, other) is is_one
     assert is_alike(other, one) is is_one

@@ -64,7 +64,7 @@ def test_matching(found, gold, matched):
     assert match_names(found, gold) == matched
 
 
-def test_scores_of_names():
+def test_scores_of_entity_names():
     scores = score_entities(
         {"1": ["water", "the sun", "light"], "2": []}, {"1": ["water", "sugar"], "2": ["ice"]}
     )
@@ -74,20 +74,20 @@ def test_scores_of_names():
     assert scores.signature.startswith("participants-head|n:2|gold:")
 
 
-def test_names_of_other_procedures_are_refused():
+def test_names_of_different_procedures_are_refused():
     with pytest.raises(KoalaError, match="different procedures: 2"):
         score_entities({"1": [], "2": []}, {"1": []})
 
 
-def test_the_interval_is_the_middle_of_all_draws():
-    """Truth by enumeration: five procedures have 5^5 draws."""
+def test_the_interval_equals_that_of_all_samples():
+    """Compare with enumeration: five procedures have 5^5 bootstrap samples."""
     one, other = (
         DiscoveryScores({str(i): (matched, 3, 2) for i, matched in enumerate(each)}, "", "")
         for each in ((2, 2, 1, 2, 0), (1, 0, 1, 2, 1))
     )
     differences = [
-        sum(2 * (one.counts[i, 0] - other.counts[i, 0]) for i in draw) / 25
-        for draw in product(range(5), repeat=5)
+        sum(2 * (one.counts[i, 0] - other.counts[i, 0]) for i in sample) / 25
+        for sample in product(range(5), repeat=5)
     ]
     comparison = compare_entities(one, other, samples=40_000)
     assert comparison.f1_difference == pytest.approx(2 * 2 / 25)
@@ -96,7 +96,7 @@ def test_the_interval_is_the_middle_of_all_draws():
     )
 
 
-def test_too_few_or_other_procedures_tell_nothing():
+def test_too_few_or_different_procedures_are_refused():
     one, other = (DiscoveryScores({id: (1, 1, 1)}, "", "") for id in "ab")
     with pytest.raises(KoalaError, match="5"):
         compare_entities(one, one)
@@ -108,7 +108,7 @@ def score(found: Grid, gold: Grid = GOLD):
     return score_found({"1": found}, {"1": gold})
 
 
-def test_all_found_scores_as_if_they_had_been_named():
+def test_found_entities_score_like_given_ones():
     found = grid_of(the_ashes=["-", "hearth", "hearth"], dry_wood=["hearth", "-", "-"])
     named = grid_of(wood=["hearth", "-", "-"], ash=["-", "hearth", "hearth"])
     assert align_grid(found, GOLD).rows == named.rows
@@ -117,7 +117,7 @@ def test_all_found_scores_as_if_they_had_been_named():
 
 def test_an_entity_that_was_not_found_costs_recall():
     scores = score(grid_of(ash=["-", "hearth", "bucket"]))
-    assert scores.questions["inputs"] == PRF(1.0, 0.0)  # nothing was said, one was wanted
+    assert scores.questions["inputs"] == PRF(1.0, 0.0)  # no answer is given, one is gold
     assert scores.questions["outputs"] == PRF(1.0, 1.0)
     assert scores.questions["conversions"] == PRF(1.0, 0.0)
 
@@ -128,12 +128,13 @@ def test_an_entity_that_is_not_gold_costs_precision():
     assert scores.questions["inputs"] == PRF(1.0, 1.0)
     assert scores.questions["outputs"] == PRF(0.5, 1.0)
     assert scores.questions["moves"] == PRF(0.5, 1.0)
-    # One conversion; half of what it creates and half of its places are gold: (1 + 1/2 + 1/2) / 3.
+    # One conversion: half of the created entities and half of its locations are gold,
+    # (1 + 1/2 + 1/2) / 3.
     assert scores.questions["conversions"] == PRF(0.667, 0.667)
 
 
-def test_an_entity_that_is_not_gold_gets_no_part_of_a_point():
-    """The official scorer gives a third of a point for each place of a move that is right."""
+def test_an_entity_that_is_not_gold_gets_no_partial_credit():
+    """The official scorer would give a third of a point for each right location of a move."""
     gold = grid_of(ash=["hearth", "bucket"])
     scores = score(grid_of(smoke=["hearth", "bucket"]), gold)
     assert scores.questions["moves"] == PRF(0.0, 0.0)
@@ -142,19 +143,19 @@ def test_an_entity_that_is_not_gold_gets_no_part_of_a_point():
     )
 
 
-def test_an_entity_to_which_nothing_happens_costs_nothing():
+def test_an_entity_without_changes_costs_nothing():
     rows = {row.name: list(row.locations) for row in GOLD.rows}
     assert score(grid_of(**rows, hearth=["?", "?", "?"])).overall == PRF(1.0, 1.0)
 
 
 @pytest.mark.parametrize("name", ["ash; wood", "ash", "ash AND wood", "ash OR wood"])
-def test_a_second_one_of_the_name_gets_no_credit(name):
+def test_a_second_entity_of_the_same_name_gets_no_credit(name):
     rows = (*GOLD.rows, Row.from_locations(name, ["-", "-", "hearth"]))
     scores = score(Grid("1", GOLD.steps, rows))
     assert scores.questions["outputs"] == PRF(0.5, 1.0)
 
 
-def test_two_gold_rows_of_one_name():
+def test_two_gold_rows_with_the_same_name():
     gold = Grid("1", GOLD.steps, (*GOLD.rows, GOLD.rows[0]))
     assert score(gold, gold).overall == PRF(1.0, 1.0)
     assert align_grid(gold, gold) == gold == pad_gold(gold, gold)

@@ -1,4 +1,4 @@
-"""The official evaluator's scores are the truth."""
+"""Compare with the official evaluator's scores."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from koala.grid import Grid, Row
 from .conftest import CASES
 
 
-def test_all_cases_are_tried(propara):
+def test_all_cases_are_tested(propara):
     assert {path.name for path in (propara / "evaluator-cases").iterdir()} == set(CASES)
 
 
@@ -61,7 +61,7 @@ def test_a_conversion_over_two_steps_must_start_before_the_last_but_one():
     assert summarize(late).conversions == ()
 
 
-def test_a_move_is_any_change_between_places():
+def test_a_move_is_any_change_between_locations():
     assert summarize(grid_of(a=["x", "?", "?"])).moves == (Move("a", "x", "unk", 1),)
 
 
@@ -73,7 +73,7 @@ def test_the_public_score():
     assert koala.score(wrong, gold).overall.f1 < 1.0
 
 
-def test_the_signature_tells_gold_and_predictions():
+def test_the_signature_identifies_gold_and_predictions():
     gold = grid_of(wood=["hearth", "-"], ash=["-", "hearth"])
     other = grid_of(wood=["hearth", "-"], ash=["-", "?"])
     one, two = koala.score(gold, gold).signature, koala.score(other, gold).signature
@@ -100,7 +100,7 @@ def test_scores_of_a_case_computed_by_hand():
     assert scores.overall == PRF(0.75, 0.75)
 
 
-def test_entities_of_other_names_are_refused_and_named(propara):
+def test_different_entities_are_refused_and_named(propara):
     gold = read_predictions(propara / "leaderboard" / "dev" / "answers.tsv")
     rows = gold["4"].rows
     renamed = Grid("4", gold["4"].steps, (Row("petrol", rows[0].steps), *rows[1:]))
@@ -112,6 +112,6 @@ def test_entities_of_other_names_are_refused_and_named(propara):
         score_document(gold, {id: grid for id, grid in gold.items() if id != "4"})
 
 
-def test_nothing_at_all_is_refused():
-    with pytest.raises(KoalaError, match="no gold process"):
+def test_an_empty_corpus_is_refused():
+    with pytest.raises(KoalaError, match="no gold grids"):
         score_document({}, {})

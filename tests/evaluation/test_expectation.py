@@ -1,4 +1,4 @@
-"""The mean of the official scores is the truth."""
+"""Compare with the mean of the official scores."""
 
 import random
 
@@ -18,8 +18,8 @@ def mean_of_scores(grid, truths):
     return sum(prf.precision for prf in each) / n, sum(prf.recall for prf in each) / n
 
 
-def draw_grid(rng):
-    """Draw places of three entities, two of one name, in four steps."""
+def sample_grid(rng):
+    """Sample locations of three entities, two with the same name, in four steps."""
     rows = []
     for name in ("water", "ice; snow", "water"):
         locations = [rng.choice(["-", "?", "the lake", "lakes", "cloud"]) for _ in range(5)]
@@ -30,16 +30,16 @@ def draw_grid(rng):
 @pytest.mark.parametrize("seed", range(20))
 def test_expected_scores_are_means_of_scores(seed):
     rng = random.Random(seed)
-    truths = [draw_grid(rng) for _ in range(12)]
+    truths = [sample_grid(rng) for _ in range(12)]
     truths += truths[:3]
     expectation = Expectation(truths)
-    for grid in [*truths[:3], *(draw_grid(rng) for _ in range(5))]:
+    for grid in [*truths[:3], *(sample_grid(rng) for _ in range(5))]:
         expected = expectation.score(grid)
         found = (expected.precision, expected.recall)
         assert found == pytest.approx(mean_of_scores(grid, truths), abs=1e-12)
 
 
-def test_a_grid_in_which_nothing_happens():
+def test_a_grid_without_changes():
     still = Grid("1", ("",) * 2, (Row.from_locations("water", ["lake"] * 3),))
     moving = Grid("1", ("",) * 2, (Row.from_locations("water", ["lake", "sea", "sea"]),))
     expected = Expectation([still, moving]).score(still)

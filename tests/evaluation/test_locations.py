@@ -14,7 +14,7 @@ from koala.evaluation.locations import extract_locations, is_inside, normalize_l
         ("deep  sea", "deep sea", False),
     ],
 )
-def test_same_places(one, other, same):
+def test_same_locations(one, other, same):
     assert (normalize_location(one) == normalize_location(other)) is same
 
 
@@ -35,5 +35,5 @@ def test_alternatives_and_conjunctions():
         (" ", "sea", False),
     ],
 )
-def test_inside(inner, outer, inside):
+def test_a_location_inside_another(inner, outer, inside):
     assert is_inside(inner, outer) is inside

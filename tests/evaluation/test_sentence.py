@@ -1,4 +1,4 @@
-"""The published evaluator's scores are the truth."""
+"""Compare with the published evaluator's scores."""
 
 import pytest
 
@@ -23,20 +23,20 @@ def test_official_scores(get_case, propara, name):
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_SENTENCE_SCORES))
-def test_no_official_score_is_passed_over(get_case, name):
+def test_excluded_cases_have_no_official_score(get_case, name):
     assert not get_case(name).official.get("sentence")
 
 
 @pytest.mark.parametrize("name", ["21", "27", "28"])
-def test_what_the_published_script_cannot_read_has_a_defined_score(get_case, propara, name):
-    """Empty places, missing rows and more columns; a missing row counts as unknown."""
+def test_files_that_the_published_script_cannot_read_have_a_score(get_case, propara, name):
+    """Empty locations, missing rows and more columns; a missing row counts as unknown."""
     predicted, gold = get_case(name).grids
     scores = score_sentence(predicted, gold, read_labels(propara / "sentence-labels", gold))
     assert scores.questions["Q1"].total == 898
     assert 0 < scores.macro < 100
 
 
-def test_against_the_grid_gold_is_perfect(get_case):
+def test_gold_is_perfect_against_the_grid(get_case):
     predicted, gold = get_case("gold").grids
     scores = score_sentence(predicted, gold)
     assert scores.version == "grid"
@@ -44,7 +44,7 @@ def test_against_the_grid_gold_is_perfect(get_case):
     assert scores.macro == scores.micro == 100.0
 
 
-def test_against_the_grid_an_unknown_place_is_an_answer():
+def test_an_unknown_location_is_an_answer_against_the_grid():
     gold = {"1": Grid("1", ("",), (Row.from_locations("oil", ["-", "?"]),))}
     right = score_sentence(gold, gold).questions["Q3"]
     assert (right.total, right.tp) == (1, 1)
@@ -59,7 +59,7 @@ def test_names_align_by_equality_then_by_distance():
     assert align_name("uranium", ["oil", "plant"]) == "uranium"
 
 
-def test_labels_that_are_not_there(tmp_path, propara):
+def test_missing_labels_are_refused(tmp_path, propara):
     with pytest.raises(FileError, match="no such folder"):
         read_labels(tmp_path / "none", ["4"])
     with pytest.raises(FileError, match="gold_labels"):
@@ -72,7 +72,7 @@ def test_labels_past_the_last_step_are_refused(get_case, propara):
     _, gold = get_case("gold").grids
     labels = read_labels(propara / "sentence-labels", ["4"])
     short = {"4": Grid("4", ("",), tuple(Row(r.name, r.steps[:1]) for r in gold["4"].rows))}
-    with pytest.raises(KoalaError, match="past the last"):
+    with pytest.raises(KoalaError, match="the gold grid has only 1 steps"):
         score_sentence(short, short, labels)
 
 
@@ -82,7 +82,7 @@ def test_every_gold_grid_of_train_is_perfect_against_itself(propara):
     assert score_sentence(gold, gold).macro == pytest.approx(100)
 
 
-def test_the_signature_tells_other_labels(get_case, propara):
+def test_the_signature_depends_on_the_labels(get_case, propara):
     predicted, gold = get_case("meet").grids
     labels = read_labels(propara / "sentence-labels", gold)
     fewer = {**labels, "4": ProcessLabels(labels["4"].names, labels["4"].annotators[:1])}

@@ -1,4 +1,4 @@
-"""Evaluation: grids in, typed scores with a signature out."""
+"""Evaluation: predicted and gold grids → typed scores with a signature."""
 
 from koala.evaluation.bootstrap import Comparison, compare_documents
 from koala.evaluation.document import DocumentScores, score_document

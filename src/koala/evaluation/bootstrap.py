@@ -1,4 +1,4 @@
-"""Paired bootstrap: is the difference between two systems more than luck of the test set?"""
+"""Paired bootstrap: is the difference between two systems more than chance?"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,12 +11,12 @@ from koala.evaluation.document import QUESTIONS, DocumentScores
 from koala.evaluation.scores import build_signature
 
 LEAST = 5
-"""With fewer procedures an interval is an illusion."""
+"""Procedures needed for a meaningful interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Difference of two F1 scores, first minus second, with the middle 95 % of the samples."""
+    """Difference of two F1 scores, first minus second, with a 95 % bootstrap interval."""
 
     f1_difference: float
     low: float
@@ -25,7 +25,7 @@ class Comparison:
     signature: str
 
     def to_dict(self) -> dict[str, float]:
-        """Give plain values; the signature stands with those of the scores."""
+        """Give plain values without the signature, which is printed with those of the scores."""
         values = asdict(self)
         del values["signature"]
         return values
@@ -34,18 +34,22 @@ class Comparison:
 def compare_documents(
     one: DocumentScores, other: DocumentScores, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Draw processes with replacement, the same for both systems, and score each draw."""
+    """Resample processes with replacement, the same for both systems, and score each sample."""
     ids = list(one.per_process)
     if set(ids) != set(other.per_process):
-        raise KoalaError("The two systems were scored on different processes.")
+        odd = ", ".join(sorted(set(ids) ^ set(other.per_process))[:5])
+        raise KoalaError(
+            f"The two systems were scored on different processes; only one has: {odd}. "
+            "Compare predictions for the same processes."
+        )
     if len(ids) < LEAST:
         raise KoalaError(
-            f"{len(ids)} procedure(s) tell nothing of a difference; {LEAST} or more are needed."
+            f"{len(ids)} procedure(s) are too few for an interval; compare {LEAST} or more."
         )
     generator = np.random.default_rng(seed)
     # (samples, processes)
     sampled = generator.integers(len(ids), size=(samples, len(ids)))
-    difference = _draw_f1(one, ids, sampled) - _draw_f1(other, ids, sampled)
+    difference = _resample_f1(one, ids, sampled) - _resample_f1(other, ids, sampled)
     low, high = np.quantile(difference, [0.025, 0.975])
     difference_of_f1 = one.overall.f1 - other.overall.f1
     signature = build_signature(
@@ -54,10 +58,10 @@ def compare_documents(
     return Comparison(difference_of_f1, float(low), float(high), samples, signature)
 
 
-def _draw_f1(
+def _resample_f1(
     scores: DocumentScores, ids: Sequence[str], sampled: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Give the overall F1 of every draw."""
+    """Give the overall F1 of every bootstrap sample."""
     # (processes, questions, precision and recall)
     table = np.array(
         [
@@ -65,7 +69,7 @@ def _draw_f1(
             for id in ids
         ]
     )
-    # (samples, questions, 2) → (samples, 2); the questions are rounded as in the official score
+    # (samples, questions, 2) → (samples, 2); the questions are rounded as in the official script
     averages = np.round(table[sampled].mean(axis=1), 3).mean(axis=1)
     precision, recall = averages[:, 0], averages[:, 1]
     total = precision + recall

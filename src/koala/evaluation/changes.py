@@ -1,10 +1,10 @@
-"""Changes: which of them were found, and where the entity then is, as a practitioner would count.
+"""Scores of changes, for practical use: which changes were found, and with which locations.
 
-A change is an entity and a step with an action other than NONE. It is right if the predicted action
-is the gold one, and right *with its location* if the locations before a destruction or after any
-other action are alike, too. Locations are alike if they are the same phrase but for word endings,
-articles and modifiers: "tube" and "the clean tubes" are, "column" and "collection tube" are not.
-A cell is right if the entity's location after the step is alike.
+A change is a cell with an action other than NONE. It is right if the predicted action equals the
+gold one, and right *with its location* if the location (before a DESTROY, after any other action)
+is alike, too. Locations are alike if they are the same phrase up to word endings, articles and
+modifiers: "tube" and "the clean tubes" are alike, "column" and "collection tube" are not. A cell is
+right if the location after the step is alike.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _SAMPLES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ChangeCounts:
-    """What is counted in one procedure."""
+    """Counts of one procedure."""
 
     actions: int = 0
     """Changes whose action is right."""
@@ -47,7 +47,7 @@ _COLUMNS = {each.name: number for number, each in enumerate(fields(ChangeCounts)
 
 @dataclass(frozen=True, slots=True)
 class ChangeScore:
-    """Scores of some procedures, with the middle 95 % of bootstrap samples of both F1."""
+    """Scores of some procedures, with 95 % bootstrap intervals of both F1."""
 
     procedures: int
     actions: PRF
@@ -72,7 +72,7 @@ class ChangeScore:
 
 @dataclass(frozen=True, slots=True)
 class ChangeScores:
-    """Scores of all procedures, and of each field where ids name one: `kitchen/poached-eggs`."""
+    """Scores of all procedures, and of each field if ids name one: `kitchen/poached-eggs`."""
 
     overall: ChangeScore
     fields: Mapping[str, ChangeScore]
@@ -89,13 +89,16 @@ def score_changes(
 ) -> ChangeScores:
     """Score predicted grids, micro-averaged over procedures.
 
-    With found entities, rows are matched by the head nouns of their names. All changes of a gold
-    entity that was not found are missed, and all of a found one that is not gold are wrong.
+    With `has_found_entities`, rows are matched by the head nouns of their names. All changes of a
+    gold entity without a match are missed, and all changes of a found entity without one are wrong.
     """
     if has_found_entities:
+        if not gold:
+            raise KoalaError("There are no gold grids to score against.")
         missing = [id for id in gold if id not in predicted]
-        if missing or not gold:
-            raise KoalaError(f"The predictions lack {len(missing)} procedure(s): {missing[:3]}.")
+        if missing:
+            shown = ", ".join(missing[:3])
+            raise KoalaError(f"Predictions are missing for {len(missing)} procedure(s): {shown}.")
     else:
         check_same_entities(predicted, gold)
     counts = {
@@ -123,7 +126,8 @@ def score_changes(
 def _count(predicted: Grid, gold: Grid, *, has_found_entities: bool) -> ChangeCounts:
     if len(predicted.steps) != len(gold.steps):
         raise KoalaError(
-            f"Procedure {gold.id}: {len(predicted.steps)} steps came, {len(gold.steps)} expected."
+            f"Procedure {gold.id}: the predictions have {len(predicted.steps)} steps, gold has "
+            f"{len(gold.steps)}."
         )
     partner = _match_rows(predicted, gold, has_found_entities=has_found_entities)
     totals = dict.fromkeys(_COLUMNS, 0)
@@ -144,13 +148,13 @@ def _count(predicted: Grid, gold: Grid, *, has_found_entities: bool) -> ChangeCo
 
 
 def _match_rows(predicted: Grid, gold: Grid, *, has_found_entities: bool) -> dict[int, int]:
-    """Give for each gold row, by its number, the number of the predicted one."""
+    """Map the index of each matched gold row to the index of the predicted row."""
     if has_found_entities:
         return match_names(predicted.names, gold.names)
     unused = list(range(len(predicted.rows)))
     partner = {}
     for number, name in enumerate(gold.names):
-        # Entities of one name keep their order.
+        # Entities with the same name are matched in order.
         found = next((i for i in unused if predicted.names[i] == name), None)
         if found is not None:
             unused.remove(found)

@@ -1,8 +1,8 @@
-"""Found entities against gold ones: by their head nouns, and through the whole tracker.
+"""Scores of found entities against gold ones: by their names, and by the grids tracked for them.
 
-A name's *head* is the last word before its first preposition, as its Porter stem: "Layers of
-sediment" has *layer*. A found and a gold entity may be one if any of their aliases have the same
-head. Each is matched at most once, pairs with the most words in common first.
+The *head* of a name is the Porter stem of the last word before its first preposition: that of
+"Layers of sediment" is *layer*. A found and a gold entity may match if any of their aliases have
+the same head. Each is matched at most once, pairs with the most words in common first.
 """
 
 import re
@@ -53,7 +53,7 @@ def _stems(name: str) -> frozenset[str]:
 
 
 def match_names(found: Names, gold: Names) -> dict[int, int]:
-    """Give for every matched gold name, by its number, the number of the found one."""
+    """Map the index of each matched gold name to the index of the found name."""
     pairs = []
     for i, one in enumerate(found):
         for j, other in enumerate(gold):
@@ -70,7 +70,7 @@ def match_names(found: Names, gold: Names) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryScores:
-    """How many entities were found, wanted and both, for every procedure."""
+    """Counts of matched, found and gold entities of every procedure."""
 
     per_procedure: Mapping[str, tuple[int, int, int]]
     """Matched, found and gold."""
@@ -99,7 +99,7 @@ def score_entities(found: Mapping[str, Names], gold: Mapping[str, Names]) -> Dis
     """Score found names against gold ones, both by procedure."""
     if found.keys() != gold.keys():
         odd = ", ".join(sorted(found.keys() ^ gold.keys())[:5])
-        raise KoalaError(f"Found and gold entities are of different procedures: {odd}.")
+        raise KoalaError(f"Found and gold entities belong to different procedures: {odd}.")
     per_procedure = {
         id: (len(match_names(found[id], gold[id])), len(found[id]), len(gold[id])) for id in gold
     }
@@ -114,16 +114,17 @@ def score_entities(found: Mapping[str, Names], gold: Mapping[str, Names]) -> Dis
 def compare_entities(
     one: DiscoveryScores, other: DiscoveryScores, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Draw procedures with replacement, the same for both, and score each draw."""
+    """Resample procedures with replacement, the same for both, and score each sample."""
     if one.per_procedure.keys() != other.per_procedure.keys():
-        raise KoalaError("The two were scored on different procedures.")
+        odd = ", ".join(sorted(one.per_procedure.keys() ^ other.per_procedure.keys())[:5])
+        raise KoalaError(f"The two were scored on different procedures; only one has: {odd}.")
     n = len(one.per_procedure)
     if n < LEAST:
-        raise KoalaError(f"{n} procedure(s) tell nothing of a difference; {LEAST} are needed.")
+        raise KoalaError(f"{n} procedure(s) are too few for an interval; compare {LEAST} or more.")
     # (samples, procedures)
     sampled = np.random.default_rng(seed).integers(n, size=(samples, n))
     counts = np.array([other.per_procedure[id] for id in one.per_procedure])
-    difference = _draw_f1(one.counts, sampled) - _draw_f1(counts, sampled)
+    difference = _resample_f1(one.counts, sampled) - _resample_f1(counts, sampled)
     low, high = np.quantile(difference, [0.025, 0.975])
     signature = build_signature(
         "paired-bootstrap", n, other=other.found, samples=samples, seed=seed
@@ -131,14 +132,14 @@ def compare_entities(
     return Comparison(one.score.f1 - other.score.f1, float(low), float(high), samples, signature)
 
 
-def _draw_f1(counts: NDArray[np.int64], sampled: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the F1 of every draw; matched twice over found and gold is the harmonic mean."""
+def _resample_f1(counts: NDArray[np.int64], sampled: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give the F1 of every bootstrap sample: 2 · matched / (found + gold)."""
     matched, found, gold = np.moveaxis(counts[sampled].sum(axis=1), -1, 0)
     return np.asarray(2 * matched / np.maximum(found + gold, 1))
 
 
 def score_found(found: Mapping[str, Grid], gold: Mapping[str, Grid]) -> DocumentScores:
-    """Score grids of found entities at document level, unmatched ones counted as errors."""
+    """Score grids of found entities at document level; entities without a match are errors."""
     missing = [id for id in gold if id not in found]
     if missing:
         raise KoalaError(f"The predictions do not fit the gold grids: {missing[0]} is missing.")
@@ -147,12 +148,12 @@ def score_found(found: Mapping[str, Grid], gold: Mapping[str, Grid]) -> Document
 
 
 def align_grid(found: Grid, gold: Grid) -> Grid:
-    """Give found rows the names of the gold rows they match, so that the two can be scored.
+    """Rename found rows to the gold rows they match, so that the two grids can be scored.
 
-    A gold entity that was not found gets a row where nothing happens: all answers it has in gold
-    are missed. A found entity that is not gold keeps its row, but its name and its places are made
-    to equal nothing else: all answers it gives are wrong. If nothing ever happens to it, it answers
-    nothing and costs nothing, as for the official scorer.
+    A gold entity without a match gets a row without changes, so all its gold answers are missed. A
+    found entity without a match keeps its row, but its name and locations are changed so that they
+    match nothing: all answers it gives are wrong. If nothing ever happens to it, it gives no
+    answers and costs nothing, as in the official scorer.
     """
     matched = match_names(found.names, gold.names)
     rows = [
@@ -167,7 +168,7 @@ def align_grid(found: Grid, gold: Grid) -> Grid:
 
 
 def pad_gold(gold: Grid, aligned: Grid) -> Grid:
-    """Add a row where nothing happens for every found entity that is not gold."""
+    """Add a row without changes for every found entity without a match."""
     names = [name for name in aligned.names if name not in gold.names]
     return replace(gold, rows=(*gold.rows, *(_build_empty(name, gold) for name in names)))
 
@@ -177,10 +178,10 @@ def _build_empty(name: str, grid: Grid) -> Row:
 
 
 def _mark(row: Row, mark: str) -> Row:
-    """Change the name and the places of a row so that they equal no others."""
+    """Change the name and the locations of a row so that they equal no others."""
 
     def change(text: str) -> str:
-        # These part a name or a place into alternatives when it is scored: `;`, AND and OR.
+        # `;`, AND and OR would separate alternatives when a name or a location is scored.
         return f"{mark} {text.replace(';', ',').lower()}"
 
     locations = [location if location == ABSENT else change(location) for location in row.locations]

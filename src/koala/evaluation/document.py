@@ -1,8 +1,8 @@
-"""Document level of ProPara: inputs, outputs, conversions, moves, scored as the leaderboard does.
+"""ProPara's document-level evaluation: inputs, outputs, conversions and moves, as the leaderboard.
 
-Every process is asked four questions; precision and recall of each are averaged over processes and
-rounded to three decimals, then over the questions, and F1 is taken of those averages. Oddities of
-the official script are kept and named where they stand, since the scores must be equal.
+Each process answers four questions. The precision and recall of each question are averaged over
+processes and rounded to three decimals, then averaged over the questions; F1 is computed from these
+averages. Comments mark where oddities of the official script are reproduced to get equal scores.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _Terms = list[frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentScores:
-    """Scores of the four questions, per process and over all."""
+    """Scores of the four questions, per process and averaged."""
 
     per_process: Mapping[str, Mapping[str, PRF]]
     questions: Mapping[str, PRF]
@@ -53,7 +53,7 @@ class DocumentScores:
 
 
 def score_document(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> DocumentScores:
-    """Score predicted grids against gold ones, both by process."""
+    """Score predicted grids against gold ones, both by process id."""
     check_same_entities(predicted, gold)
     per_process = {
         id: score_process(summarize(predicted[id]), summarize(grid)) for id, grid in gold.items()
@@ -79,7 +79,7 @@ def _average(scores: Sequence[PRF]) -> PRF:
 
 
 def check_same_entities(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> None:
-    """Refuse predictions for other processes or entities than the gold ones."""
+    """Raise an error unless predictions have the same processes and entities as gold."""
     problems = [f"process {id} is missing" for id in gold if id not in predicted]
     problems += [f"process {id} is not in the gold grids" for id in predicted if id not in gold]
     for id in gold:
@@ -90,9 +90,11 @@ def check_same_entities(predicted: Mapping[str, Grid], gold: Mapping[str, Grid])
         problems += [f"process {id}: entity {_short(n)} is not gold" for n in sorted(came - wanted)]
         if len(predicted[id].steps) > len(gold[id].steps):
             step = len(predicted[id].steps)
-            problems.append(f"process {id}: step {step} is past the last, {len(gold[id].steps)}")
+            problems.append(
+                f"process {id}: step {step} is past the last step, {len(gold[id].steps)}"
+            )
     if problems or not gold:
-        shown = "; ".join(problems[:5]) or "there is no gold process"
+        shown = "; ".join(problems[:5]) or "there are no gold grids"
         more = f" (and {len(problems) - 5} more)" if len(problems) > 5 else ""
         raise KoalaError(f"The predictions do not fit the gold grids: {shown}{more}.")
 
@@ -110,14 +112,14 @@ def score_answers(
     gold: Sequence[_Answer],
     match: Callable[[_Answer, _Answer], float],
 ) -> PRF:
-    """Score the answers to one question; `match` says how alike two are, from 0 to 1."""
+    """Score the answers to one question; `match` gives the similarity of two, from 0 to 1."""
     if not predicted or not gold:
         return PRF(precision=float(not predicted), recall=float(not gold))
     table = [[match(one, other) for other in gold] for one in predicted]
     found = sum(max(row) for row in table)
     covered = sum(max(column) for column in zip(*table, strict=True))
     if len(predicted) == len(gold):
-        covered = found  # as the official script does, even where two predictions share an answer
+        covered = found  # as in the official script, even if two predictions match the same answer
     return PRF(found / len(predicted), covered / len(gold))
 
 
@@ -159,7 +161,7 @@ MATCHES: Mapping[str, Callable[..., float]] = {
     "conversions": _match_conversions,
     "moves": _match_moves,
 }
-"""For each question how alike two answers are."""
+"""Similarity of two answers, for each question."""
 QUESTIONS = tuple(MATCHES)
 
 
@@ -167,7 +169,7 @@ def _overlap(one: _Terms, other: _Terms) -> float:
     """Jaccard similarity of two lists of alternatives.
 
     Terms match if they share an alternative. The official script counts matching *pairs*, so lists
-    that repeat a term can score above 1; equal lists score 1.
+    that repeat a term can score above 1. Equal lists score 1.
     """
     if one == other:
         return 1.0

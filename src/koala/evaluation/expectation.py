@@ -1,4 +1,4 @@
-"""How well a grid would do at document level, if the truth were one of several grids."""
+"""Expected document-level scores of a grid, given samples of the true grid."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class Expectation:
-    """Scores grids of one process against grids that are equally likely to be true."""
+    """Scores grids of one process against equally probable truths."""
 
     def __init__(self, truths: Sequence[Grid]) -> None:
         summaries = [summarize(grid) for grid in truths]
@@ -34,17 +34,17 @@ class Expectation:
 
 
 class _Question:
-    """One question with all that may be true: the mean of `score_answers`, for many grids.
+    """One question: the mean of `score_answers` over all truths, fast for many grids.
 
-    Grids that are compared share most of their answers. So each answer is matched once with every
-    one that may be true, and a list of answers adds up what is known of them.
+    The grids to compare share most of their answers. So each answer is matched only once with every
+    true answer, and the matches are cached.
     """
 
     def __init__(self, name: str, truths: Sequence[Answers]) -> None:
         self.name = name
         counts = Counter(truths)
         self._shares = np.array(list(counts.values())) / len(truths)
-        """(truths,): how probable each is."""
+        """(truths,): probability of each distinct truth."""
         self._sizes = np.array([len(truth) for truth in counts])
         by_step: dict[int, list[list[Hashable]]] = {}
         for number, truth in enumerate(counts):
@@ -54,13 +54,13 @@ class _Question:
                     by_step[step] = [[] for _ in counts]
                 by_step[step][number].append(answer)
         self._steps = {step: _Step(MATCHES[name], lists) for step, lists in by_step.items()}
-        self._known: dict[Answers, PRF] = {}
+        self._cache: dict[Answers, PRF] = {}
 
     def score(self, answers: Answers) -> PRF:
         """Give the mean precision and recall of some answers."""
-        if answers not in self._known:
-            self._known[answers] = self._score(answers)
-        return self._known[answers]
+        if answers not in self._cache:
+            self._cache[answers] = self._score(answers)
+        return self._cache[answers]
 
     def _score(self, answers: Answers) -> PRF:
         is_empty = self._sizes == 0
@@ -74,14 +74,14 @@ class _Question:
                 more_found, more_covered = self._steps[step].score(tuple(own))
                 found += more_found
                 covered += more_covered
-        # As in `score_answers`, which keeps an oddity of the official script.
+        # As in `score_answers`: an oddity of the official script.
         covered = np.where(self._sizes == len(answers), found, covered)
         recall = np.where(is_empty, 1.0, covered / self._sizes.clip(min=1))
         return PRF(float(self._shares @ found) / len(answers), float(self._shares @ recall))
 
 
 class _Step:
-    """The answers of one step: those of different steps never match."""
+    """The answers of one step; answers of different steps never match."""
 
     def __init__(self, match: Callable[..., float], truths: Sequence[Sequence[Hashable]]) -> None:
         self._match = match
@@ -96,17 +96,17 @@ class _Step:
             for answer in truth:
                 row[numbers[answer]] += 1
         self._matches: dict[Hashable, tuple[Floats, Floats]] = {}
-        self._known: dict[Answers, tuple[Floats, Floats]] = {}
+        self._cache: dict[Answers, tuple[Floats, Floats]] = {}
 
     def score(self, answers: Answers) -> tuple[Floats, Floats]:
-        """Give how much of the answers is found in each truth, and how much of it they cover."""
-        if answers not in self._known:
+        """Give the matches of the answers in each truth, and those of each truth in the answers."""
+        if answers not in self._cache:
             matches, best = zip(*map(self._match_all, answers), strict=True)
-            self._known[answers] = np.sum(best, axis=0), self._has @ np.max(matches, axis=0)
-        return self._known[answers]
+            self._cache[answers] = np.sum(best, axis=0), self._has @ np.max(matches, axis=0)
+        return self._cache[answers]
 
     def _match_all(self, answer: Hashable) -> tuple[Floats, Floats]:
-        """Match an answer with all that may be true (answers,), and its best in each (truths,)."""
+        """Match an answer with all true answers (answers,), and find its best in each (truths,)."""
         if answer not in self._matches:
             matches = np.array([self._match(answer, other) for other in self._true])
             best = (matches * (self._has > 0)).max(1, initial=0.0)
@@ -115,5 +115,5 @@ class _Step:
 
 
 def _step_of(answer: Hashable) -> int:
-    """Give the step of a conversion or a move; an input or an output has none."""
+    """Give the step of a conversion or a move; inputs and outputs have none and get 0."""
     return answer.step if isinstance(answer, Conversion | Move) else 0

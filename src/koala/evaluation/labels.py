@@ -1,4 +1,4 @@
-"""The published labels of the sentence-level evaluation: several annotators a process."""
+"""Published labels of the sentence-level evaluation, by several annotators per process."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from koala.evaluation.locations import PUBLISHED
 from koala.files import is_folder, read_tsv
 
 ABSENT, UNKNOWN = PUBLISHED["-"], PUBLISHED["?"]
-"""How the sentence level calls `-` and `?`."""
+"""Names of `-` and `?` in the published scripts."""
 
 _MAX_DISTANCE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """When and where something is created, destroyed and moved; steps count from 1."""
+    """When and where an entity is created, destroyed and moved; steps count from 1."""
 
     created: tuple[int, str] | None = None
     destroyed: tuple[int, str] | None = None
@@ -32,15 +32,15 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True)
 class ProcessLabels:
-    """What each annotator says of each entity that any of them speaks of."""
+    """Labels of each annotator for each entity that any of them labelled."""
 
     names: tuple[str, ...]
-    """All gold names of the process, asked about or not: predictions are aligned to these."""
+    """All gold names of the process, labelled or not; predictions are aligned to these."""
     annotators: tuple[Mapping[str, Trajectory], ...]
 
     @property
     def fingerprint(self) -> str:
-        """Text that changes when a label does."""
+        """Text that changes if a label changes."""
         return repr((self.names, [sorted(each.items()) for each in self.annotators]))
 
 
@@ -48,7 +48,7 @@ def read_labels(folder: str | Path, processes: Iterable[str]) -> dict[str, Proce
     """Read the labels of some processes from the folder of published labels."""
     folder = Path(folder)
     if not is_folder(folder):
-        raise FileError(folder, "no such folder. Give the folder of sentence-level labels.")
+        raise FileError(folder, "no such folder. Give the folder of the sentence-level labels.")
     names = _read_names(folder)
     changes = read_changes(find_changes(folder))
     labels = {}
@@ -61,12 +61,12 @@ def read_labels(folder: str | Path, processes: Iterable[str]) -> dict[str, Proce
 
 
 def align_name(name: str, gold: Sequence[str]) -> str:
-    """Give the gold name that a predicted name stands for: equal, else nearly, else itself."""
+    """Give the equal gold name, else the first one nearby, else the predicted name itself."""
     return name if name in gold else next(iter(find_near(name, gold)), name)
 
 
 def find_near(name: str, gold: Sequence[str]) -> list[str]:
-    """Find the gold names at an edit distance below three."""
+    """Find the gold names at an edit distance of at most two."""
     from rapidfuzz.distance import Levenshtein
 
     return [
@@ -80,7 +80,9 @@ def _read_names(folder: Path) -> dict[str, tuple[str, ...]]:
     """Read the gold names of every process, in the order of the files."""
     paths = sorted(folder.glob("gold_labels*.tsv"))
     if not paths:
-        raise FileError(folder, "no file gold_labels*.tsv is here.")
+        raise FileError(
+            folder, "no file gold_labels*.tsv. Give the folder of the sentence-level labels."
+        )
     names: dict[str, dict[str, None]] = {}
     for path in paths:
         for _, row in read_tsv(path, ("process", "step", "participant")):
@@ -88,8 +90,8 @@ def _read_names(folder: Path) -> dict[str, tuple[str, ...]]:
     return {id: tuple(found) for id, found in names.items()}
 
 
-def publish_location(location: str) -> str:
-    """Write a place as the published scripts do; an empty one is unknown."""
+def to_published(location: str) -> str:
+    """Write a location as the published scripts do; an empty one is unknown."""
     location = location.lower()
     return PUBLISHED.get(location, location) or UNKNOWN
 
@@ -106,7 +108,7 @@ def _build_labels(names: Sequence[str], annotators: Sequence[Sequence[Change]]) 
 
 
 def _group_by_name(names: Sequence[str], changes: Sequence[Change]) -> dict[str, list[Change]]:
-    """Deal changes to the gold names; an annotator's name counts for every gold name near it."""
+    """Group changes by gold name; an annotator's name counts for every gold name near it."""
     found: dict[str, list[Change]] = {}
     for change in changes:
         for alias in change.name.split(";"):
@@ -118,7 +120,7 @@ def _group_by_name(names: Sequence[str], changes: Sequence[Change]) -> dict[str,
 def _build_trajectory(changes: Sequence[Change]) -> Trajectory:
     events: dict[str, list[tuple[int, str, str]]] = {}
     for change in changes:
-        locations = (publish_location(change.before), publish_location(change.after))
+        locations = (to_published(change.before), to_published(change.after))
         events.setdefault(change.kind, []).append((change.step, *locations))
     created = [(step, after) for step, _, after in events.get("create", ())]
     destroyed = [(step, before) for step, before, _ in events.get("destroy", ())]

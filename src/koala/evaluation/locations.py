@@ -1,4 +1,4 @@
-"""When two place names are the same, for either evaluator."""
+"""Comparison of location names, as each of the evaluations does it."""
 
 import re
 from functools import lru_cache
@@ -8,15 +8,15 @@ from koala.grid.states import ABSENT, UNKNOWN
 from koala.text.nlp import stem
 
 PUBLISHED = {ABSENT: "null", UNKNOWN: "unk"}
-"""What the published scripts call `-` and `?`; files that do so directly score the same."""
+"""Names of `-` and `?` in the published scripts; files may use them, with the same score."""
 
-# One of these in front of a place does not count.
+# Ignored at the start of a location.
 _DETERMINERS = re.compile(r"^(?:a|an|the|your|his|their|my|another|other|this|that) ")
 
 
 @lru_cache(maxsize=65536)
 def extract_locations(text: str) -> tuple[frozenset[str], ...]:
-    """Split "a AND b OR c" into its terms, each a set of alternatives, normalised.
+    """Split "a AND b OR c" into its terms, each a set of normalised alternatives.
 
     >>> [sorted(term) for term in extract_locations("The ponds AND lake OR a river")]
     [['pond'], ['lake', 'river']]
@@ -30,7 +30,7 @@ def extract_locations(text: str) -> tuple[frozenset[str], ...]:
 def normalize_location(location: str) -> str:
     """Lower-case, drop a leading determiner, stem the phrase as if it were one word.
 
-    Stemming the whole phrase is the official way: only its last word can change.
+    This is how the official script stems: only the last word can change.
     """
     return stem(_DETERMINERS.sub("", location.strip().lower()))
 
@@ -42,7 +42,7 @@ def stem_words(location: str) -> tuple[str, ...]:
 
 
 def is_inside(location: str, other: str) -> bool:
-    """Tell whether the stemmed words of one place stand together in another's.
+    """Tell whether the stemmed words of a location are a contiguous part of another's.
 
     >>> is_inside("ponds", "small pond"), is_inside("small pond", "pond")
     (True, False)
@@ -58,7 +58,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def is_alike(location: str, other: str) -> bool:
-    """Tell whether two places are one but for word endings, articles and modifiers.
+    """Tell whether two locations are equal up to word endings, articles and modifiers.
 
     >>> is_alike("drying cabinet", "the cabinets"), is_alike("spin column", "collection tube")
     (True, False)
@@ -78,7 +78,7 @@ def _stem_phrase(location: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _porter2() -> Any:  # noqa: ANN401
-    # Imported when the first place is compared: it costs half a second.
+    # Imported late, because it takes half a second.
     from nltk.stem.snowball import EnglishStemmer
 
     return EnglishStemmer()

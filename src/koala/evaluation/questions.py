@@ -1,6 +1,6 @@
-"""The four questions of the document level, answered from a grid.
+"""Answers of a grid to the four document-level questions of ProPara.
 
-Oddities of the official script are kept and named where they stand, since the scores must be equal.
+Docstrings name the oddities of the official script that are reproduced to get equal scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ _ABSENT = PUBLISHED[ABSENT]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """Some entities end where others begin."""
+    """Entities are destroyed and others created."""
 
     destroyed: tuple[str, ...]
     created: tuple[str, ...]
@@ -25,7 +25,7 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An entity changes its place."""
+    """An entity changes its location."""
 
     entity: str
     before: str
@@ -35,7 +35,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The answers of a process to the four questions."""
+    """The answers of a grid to the four questions."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -46,8 +46,8 @@ class Summary:
 def summarize(grid: Grid) -> Summary:
     """Answer the four questions from a grid.
 
-    Of two entities with one name the last counts. Inputs and outputs read the actions, conversions
-    and moves the places, which can differ where a predicted row contradicts itself.
+    Of two entities with the same name the last counts. Inputs and outputs are read from actions,
+    conversions and moves from locations; these may disagree if a predicted row contradicts itself.
     """
     actions = {row.name: row.actions for row in grid.rows}
     locations = {
@@ -63,7 +63,7 @@ def summarize(grid: Grid) -> Summary:
 
 
 def _is_input(actions: Sequence[Action]) -> bool:
-    """Destroyed, not created before, not created or moved after."""
+    """Tell whether it is destroyed, not created before, and not created or moved after."""
     return any(
         action == Action.DESTROY
         and Action.CREATE not in actions[:step]
@@ -73,7 +73,7 @@ def _is_input(actions: Sequence[Action]) -> bool:
 
 
 def _is_output(actions: Sequence[Action]) -> bool:
-    """Created, not destroyed or moved before, not destroyed after."""
+    """Tell whether it is created, not destroyed or moved before, and not destroyed after."""
     return any(
         action == Action.CREATE
         and not {Action.DESTROY, Action.MOVE} & set(actions[:step])
@@ -96,10 +96,11 @@ def _find_moves(
 
 
 def _find_conversions(locations: Mapping[str, Sequence[str]], n_steps: int) -> list[Conversion]:
-    """Find steps that destroy and create, or do so together with the step that follows.
+    """Find steps that destroy and create, alone or together with the next step.
 
-    Two steps make a conversion only before the last but one, and only if the second does nothing
-    but the other kind; an entity that is in both is left out of the second, its place is not.
+    Two steps make a conversion only if the first comes before the last but one, and if one of them
+    only destroys and the other only creates. An entity that both steps change is left out of the
+    second, but its location is not.
     """
     created = [_find_created(locations, step) for step in range(1, n_steps + 1)]
     destroyed = [_find_destroyed(locations, step) for step in range(1, n_steps + 1)]
@@ -122,10 +123,10 @@ def _find_conversions(locations: Mapping[str, Sequence[str]], n_steps: int) -> l
 def _build_conversion(
     destroyed: Mapping[str, str],
     created: Mapping[str, str],
-    placed: tuple[Mapping[str, str], Mapping[str, str]],
+    located: tuple[Mapping[str, str], Mapping[str, str]],
     step: int,
 ) -> Conversion:
-    distinct = sorted({location for each in placed for location in each.values()})
+    distinct = sorted({location for each in located for location in each.values()})
     return Conversion(tuple(destroyed), tuple(created), tuple(distinct), step)
 
 

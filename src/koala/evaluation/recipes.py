@@ -13,7 +13,7 @@ from koala.grid.states import ABSENT
 
 @dataclass(frozen=True, slots=True)
 class RecipesScores:
-    """How many location changes were predicted, wanted and right."""
+    """Counts of correct, predicted and gold location changes."""
 
     correct: int
     predicted: int
@@ -22,7 +22,7 @@ class RecipesScores:
 
     @property
     def overall(self) -> PRF:
-        """Micro precision, recall and F1; with nothing predicted precision is 1, as elsewhere."""
+        """Micro-averaged scores; precision is 1 if nothing is predicted, as in other metrics."""
         precision = self.correct / self.predicted if self.predicted else 1.0
         return PRF(precision, self.correct / self.gold if self.gold else 1.0)
 
@@ -33,21 +33,26 @@ class RecipesScores:
 
 
 def score_recipes(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> RecipesScores:
-    """Score predicted grids: a change is right if entity, step and new place are equal.
+    """Score predicted grids: a change is correct if entity, step and new location are equal.
 
-    A change is any new place that exists; `?` is a place like others.
+    A change is any new location except absence; `?` is a location like any other.
     """
     check_same_entities(predicted, gold)
     for id, grid in gold.items():
-        if sorted(predicted[id].names) != sorted(grid.names):
-            raise KoalaError(
-                f"Recipe {id}: an ingredient's name came more or less often than gold."
-            )
+        came, wanted = Counter(predicted[id].names), Counter(grid.names)
+        for name in wanted:
+            if came[name] != wanted[name]:
+                raise KoalaError(
+                    f"Recipe {id}: the predictions have {came[name]} ingredient(s) {name!r}, gold "
+                    f"has {wanted[name]}."
+                )
         if len(predicted[id].steps) != len(grid.steps):
             n_steps = len(predicted[id].steps)
-            raise KoalaError(f"Recipe {id}: {n_steps} steps came, {len(grid.steps)} were expected.")
-    wanted = {id: find_changes(grid) for id, grid in gold.items()}
-    came = {id: find_changes(predicted[id]) for id in gold}
+            raise KoalaError(
+                f"Recipe {id}: the predictions have {n_steps} steps, gold has {len(grid.steps)}."
+            )
+    gold_changes = {id: find_changes(grid) for id, grid in gold.items()}
+    predicted_changes = {id: find_changes(predicted[id]) for id in gold}
     signature = build_signature(
         "recipes-location-changes",
         len(gold),
@@ -55,15 +60,15 @@ def score_recipes(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> Re
         predicted=fingerprint(predicted.values()),
     )
     return RecipesScores(
-        correct=sum(len(wanted[id] & came[id]) for id in gold),
-        predicted=sum(map(len, came.values())),
-        gold=sum(map(len, wanted.values())),
+        correct=sum(len(gold_changes[id] & predicted_changes[id]) for id in gold),
+        predicted=sum(map(len, predicted_changes.values())),
+        gold=sum(map(len, gold_changes.values())),
         signature=signature,
     )
 
 
 def find_changes(grid: Grid) -> set[tuple[str, int, int, str]]:
-    """Find (entity, which of that name, step, new place) of every change."""
+    """Give (entity, its number among those of the same name, step, new location) of each change."""
     seen: Counter[str] = Counter()
     changes = set()
     for row in grid.rows:

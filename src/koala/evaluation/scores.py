@@ -1,4 +1,4 @@
-"""The values every metric gives: precision, recall, F1, and a signature that says how."""
+"""Values that all metrics share: precision, recall, F1, and a signature of how they were made."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -19,12 +19,12 @@ class PRF:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean, 0 where both are 0."""
+        """The harmonic mean; 0 if both are 0."""
         total = self.precision + self.recall
         return 2 * self.precision * self.recall / total if total else 0.0
 
     def to_dict(self, digits: int | None = None) -> dict[str, float]:
-        """Give plain values, rounded where asked."""
+        """Give plain values, rounded if `digits` is given."""
         values = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         if digits is None:
             return values
@@ -32,9 +32,9 @@ class PRF:
 
 
 def build_signature(metric: str, n: int, **facts: str | int) -> str:
-    """Say in one line how a number was made.
+    """Describe in one line how a number was made.
 
-    Two numbers are comparable when all but `predicted` is equal:
+    Two numbers are comparable if their signatures are equal except for `predicted`:
     `propara-document|n:43|gold:5f1c…|predicted:a410…|koala:0.1.0`.
     """
     parts = [metric, f"n:{n}", *(f"{name}:{value}" for name, value in facts.items())]
@@ -42,12 +42,12 @@ def build_signature(metric: str, n: int, **facts: str | int) -> str:
 
 
 def fingerprint(grids: Iterable[Grid]) -> str:
-    """Give eight hexadecimal digits that change when a cell does, and only then."""
+    """Give eight hexadecimal digits that change if and only if a cell changes."""
     return digest(line for grid in grids for line in grid.to_tsv().split("\n"))
 
 
 def digest(lines: Iterable[str]) -> str:
-    """Give eight hexadecimal digits of some lines, whatever their order."""
+    """Give eight hexadecimal digits of some lines, independent of their order."""
     text = "\n".join(sorted(lines))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
 

@@ -1,11 +1,11 @@
-"""Sentence level of ProPara: ten questions about each entity in three categories.
+"""ProPara's sentence-level evaluation: ten questions about each entity, in three categories.
 
 Q1–3: is it created, when, where? Q4–6: is it destroyed, when, where? Q7–8: is it moved, when?
-Q9–10: from where, to where? Two versions are in use; the signature names the one reported:
+Q9–10: from where, to where? There are two versions; the signature names the one used:
 
-- `published`: labels of several annotators; where-questions without a known gold place are not
-  asked, and an unknown predicted place is no answer.
-- `grid`: the leaderboard's grid as the only annotator, and `?` counts as an answer.
+- `published`: against labels of several annotators. Where-questions without a known gold location
+  are not asked, and an unknown predicted location is no answer.
+- `grid`: the leaderboard's grid is the only annotator, and `?` counts as an answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from koala.evaluation.labels import (
     ProcessLabels,
     Trajectory,
     align_name,
-    publish_location,
+    to_published,
 )
 from koala.evaluation.locations import is_inside
 from koala.evaluation.scores import PRF, build_signature, digest, fingerprint
@@ -35,7 +35,7 @@ _Cells = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often a question was asked and answered; the rates are percentages."""
+    """Outcomes of a question; the rates are percentages."""
 
     total: int
     tp: int
@@ -43,7 +43,7 @@ class Counts:
     tn: int
     fn: int
     is_f1: bool = False
-    """Whether accuracy is reported as F1 (when it moved: most steps are true negatives)."""
+    """Whether accuracy is reported as F1 (for Q8, where most steps are true negatives)."""
 
     @property
     def accuracy(self) -> float:
@@ -57,7 +57,7 @@ class Counts:
 
     @property
     def recall(self) -> float:
-        """The share of wanted answers that are given."""
+        """The share of gold answers that are given."""
         return 100 * _ratio(self.tp, self.tp + self.fn)
 
     @property
@@ -86,7 +86,7 @@ def _ratio(part: int, whole: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SentenceScores:
-    """Scores of the ten questions; `Q1` … `Q10`."""
+    """Scores of the ten questions, `Q1` to `Q10`."""
 
     questions: Mapping[str, Counts]
     version: str
@@ -112,7 +112,7 @@ class SentenceScores:
         return total / sum(_WEIGHTS.values())
 
     def to_dict(self) -> dict[str, object]:
-        """Give plain values in the shape of the official scores, two decimals as it prints."""
+        """Give plain values in the shape of the official scores, with two decimals."""
         return {
             "questions": {name: counts.to_dict() for name, counts in self.questions.items()},
             **{name: round(value, 2) for name, value in self.categories.items()},
@@ -127,9 +127,9 @@ def score_sentence(
     gold: Mapping[str, Grid],
     labels: Mapping[str, ProcessLabels] | None = None,
 ) -> SentenceScores:
-    """Score predicted grids; with labels against those, else against the gold grids alone.
+    """Score predicted grids against labels if given, else against the gold grids.
 
-    A step without a row, which the published script cannot read, counts as unknown.
+    A missing step, which the published script cannot read, counts as an unknown location.
     """
     check_same_entities(predicted, gold)
     tally = _Tally(counts_unknown=labels is None)
@@ -160,14 +160,14 @@ def _ask_labels(tally: "_Tally", grid: Grid, labels: ProcessLabels, n_steps: int
         for row in grid.rows
         for alias in row.name.split(";")
     }
-    nowhere = [(UNKNOWN, UNKNOWN)] * n_steps
+    unknown = [(UNKNOWN, UNKNOWN)] * n_steps
     for annotator in labels.annotators:
         for name, trajectory in annotator.items():
-            tally.ask(trajectory, rows.get(name, nowhere))
+            tally.ask(trajectory, rows.get(name, unknown))
 
 
 def _ask_grid(tally: "_Tally", grid: Grid, gold: Grid) -> None:
-    # Of two entities with one name the last counts, as on the document level.
+    # Of two entities with the same name the last counts, as at document level.
     rows = {row.name: row for row in grid.rows}
     for name, row in {row.name: row for row in gold.rows}.items():
         cells = _cells_of(rows[name], len(gold.steps))
@@ -175,17 +175,17 @@ def _ask_grid(tally: "_Tally", grid: Grid, gold: Grid) -> None:
 
 
 def _cells_of(row: Row, n_steps: int) -> list[tuple[str, str]]:
-    """Read before and after of every step as the published conversion writes them."""
-    # The published conversion strips lines, so white space survives behind `before` alone.
-    cells = [(publish_location(c.before), publish_location(c.after.rstrip())) for c in row.steps]
+    """Give the locations before and after every step as the published conversion writes them."""
+    # The published conversion strips lines, so white space survives only after `before`.
+    cells = [(to_published(c.before), to_published(c.after.rstrip())) for c in row.steps]
     return cells + [(UNKNOWN, UNKNOWN)] * (n_steps - len(cells))
 
 
 def _trajectory_of(cells: _Cells) -> Trajectory:
-    """Read off creation, destruction and moves.
+    """Find creation, destruction and moves in the cells of an entity.
 
-    Created: absent before step 1, at the first step after which it is there. Destroyed: absent in
-    the end, at the last step before which it was there.
+    Created: it is absent before step 1; the first step after which it exists. Destroyed: it is
+    absent at the end; the last step before which it exists.
     """
     steps = list(enumerate(cells, 1))
     created = destroyed = None
@@ -223,7 +223,10 @@ class _Tally:
     def ask(self, gold: Trajectory, cells: _Cells) -> None:
         """Ask all ten questions about one entity."""
         if len(cells) < gold.last_step:
-            raise KoalaError("The labels speak of a step past the last one of the gold grid.")
+            raise KoalaError(
+                f"The labels have a change in step {gold.last_step}; the gold grid has only "
+                f"{len(cells)} steps. Use labels and gold grids of the same corpus."
+            )
         predicted = _trajectory_of(cells)
         self._ask_event((1, 2, 3), gold.created, predicted.created, [after for _, after in cells])
         self._ask_event(
@@ -247,7 +250,7 @@ class _Tally:
             self.outcomes[when].append("fn")
         else:
             self.outcomes[when].append("tp" if predicted[0] == step else "fp")
-        # The published script looks where the prediction has it at the *gold* step.
+        # The published script looks at the predicted location in the *gold* step.
         self._ask_where(where, location, locations[step - 1])
 
     def _ask_moves(self, gold: Trajectory, predicted: Trajectory, cells: _Cells) -> None:
