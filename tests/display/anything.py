@@ -1,4 +1,4 @@
-"""Grids and reasons that hold any text at all, as hypothesis strategies; and a small tidy one."""
+"""Hypothesis strategies for grids and reasons with arbitrary text, and a small plain grid."""
 
 from hypothesis import strategies as st
 

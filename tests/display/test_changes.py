@@ -22,7 +22,7 @@ def because(none: float, create: float, move: float, destroy: float, **locations
     [
         (RISE, because(0.2, 0, 0.8, 0), "stays where it is", 0.2),
         (RISE, because(0.1, 0, 0.9, 0, air=0.6, sky=0.4), "to sky", 0.36),
-        # Back to where it was is no move; the place that was chosen is no other.
+        # A move back is no move; the chosen location is no alternative.
         (RISE, because(0.1, 0, 0.9, 0, air=0.5, sea=0.5), "stays where it is", 0.1),
         (RISE, because(0.1, 0, 0.9, 0, **{"?": 0.5}), "to an unknown location", 0.45),
         (FORM, because(0.3, 0.7, 0, 0), "not yet", 0.3),
@@ -35,23 +35,23 @@ def test_runner_ups(cell, reason, other, probability):
     assert find_runner_up(cell, reason) == (other, pytest.approx(probability))
 
 
-def tell(confidence: float | None, none: float) -> str:
+def summarize(confidence: float | None, none: float) -> str:
     row = Row("ink", (Cell(Action.MOVE, "pen", "paper", confidence),))
     grid = Grid("1", ("One.",), (row,))
     (change,) = find_changes(Explanation(grid, ((because(none, 0, 1 - none, 0),),)))
-    return change.told
+    return change.summary
 
 
-def test_how_sure_is_told():
-    assert tell(0.9, 0.1) == "moved from pen to paper, 90% sure; or stays where it is, 10%"
-    assert tell(0.3, 0.7) == (
+def test_the_confidence_is_given():
+    assert summarize(0.9, 0.1) == "moved from pen to paper, 90% sure; or stays where it is, 10%"
+    assert summarize(0.3, 0.7) == (
         "moved from pen to paper, 30% sure; by itself rather stays where it is, 70%"
     )
-    assert tell(None, 0.7) == "moved from pen to paper; or stays where it is, 70%"
-    assert tell(1.0, 0.001) == "moved from pen to paper, 100% sure"
+    assert summarize(None, 0.7) == "moved from pen to paper; or stays where it is, 70%"
+    assert summarize(1.0, 0.001) == "moved from pen to paper, 100% sure"
 
 
-def test_changes_come_in_the_order_of_the_text():
+def test_changes_are_in_the_order_of_the_steps():
     changes = [(change.step, change.name) for change in find_changes(explain(RAIN, TRIPLES))]
     assert changes == [
         (1, "water"),

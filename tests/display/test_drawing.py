@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 152, 42  # of a stay
 
 
 def check(graph: Graph, layout: Layout) -> None:
-    """Nothing overlaps, nothing is outside, and every arrow points down."""
+    """Check that nothing overlaps or is outside, and that every arrow points down."""
     width, height = layout.size
     boxes = sorted(layout.stays.values())
     assert len(set(boxes)) == len(graph.stays)
@@ -31,7 +31,7 @@ def check(graph: Graph, layout: Layout) -> None:
 
 
 @given(grids() | strategies.grids())
-def test_any_graph_has_a_tidy_layout(grid):
+def test_any_graph_has_a_clean_layout(grid):
     graph = build_graph(grid)
     check(graph, build_layout(graph))
     svg = render_svg(graph)
@@ -41,8 +41,8 @@ def test_any_graph_has_a_tidy_layout(grid):
     assert svg.count('class="event') == len(graph.events)
 
 
-def test_a_hundred_steps_are_placed():
-    locations = ["-", *(f"place {step % 7}" for step in range(99)), "-"]
+def test_a_hundred_steps():
+    locations = ["-", *(f"location {step % 7}" for step in range(99)), "-"]
     rows = tuple(Row.from_locations(f"entity {number}", locations) for number in range(20))
     graph = build_graph(Grid("long", tuple(f"Sentence {i}." for i in range(100)), rows))
     layout = build_layout(graph)
@@ -50,13 +50,13 @@ def test_a_hundred_steps_are_placed():
     assert list(layout.bands) == list(range(1, 101))
 
 
-def test_steps_that_change_nothing_take_no_room():
+def test_steps_without_changes_take_no_space():
     rows = (Row.from_locations("ink", ["pen", *["paper"] * 50, "bin"]),)
     graph = build_graph(Grid("1", tuple("Step." for _ in range(51)), rows))
     assert list(build_layout(graph).bands) == [1, 51]
 
 
-def test_a_join_stands_between_lanes_and_one_alone_in_its_lane():
+def test_a_conversion_is_between_lanes_and_a_destruction_in_its_lane():
     rows = [["a", "-", "-"], ["b", "-", "-"], ["-", "c", "-"]]
     names = ("flour", "water", "dough")
     rows = [Row.from_locations(name, row) for name, row in zip(names, rows, strict=True)]
@@ -69,7 +69,7 @@ def test_a_join_stands_between_lanes_and_one_alone_in_its_lane():
 
 
 @pytest.mark.parametrize("name", ["a" * 60, "水" * 60, "two words " * 9, HOSTILE])
-def test_long_names_are_cut_and_told_in_full(name):
+def test_long_names_are_cut(name):
     svg = render_svg(build_graph(Grid("1", ("One.",), (Row.from_locations(name, ["a", "b"]),))))
     assert "…" in svg
     texts = re.findall(r"<text[^>]*>(.*?)</text>", svg)
@@ -77,7 +77,7 @@ def test_long_names_are_cut_and_told_in_full(name):
     assert not re.search("<script|<img", svg)
 
 
-def test_what_contradicts_itself_is_stacked_not_hidden():
+def test_stays_of_a_contradicting_row_are_stacked():
     cells = Cell(Action.MOVE, "pen", "paper"), Cell(Action.MOVE, "desk", "bin")
     graph = build_graph(Grid("1", ("One.", "Two."), (Row("ink", cells),)))
     layout = build_layout(graph)
@@ -85,5 +85,5 @@ def test_what_contradicts_itself_is_stacked_not_hidden():
     assert [stay.kind for stay in graph.stays] == [Kind.EXISTS, Kind.MOVE, Kind.EXISTS, Kind.MOVE]
 
 
-def test_what_exists_at_the_end_is_drawn_to_the_end():
+def test_entities_that_exist_at_the_end_have_a_line_to_the_end():
     assert render_svg(build_graph(RAIN)).count('class="rest"') == 2

@@ -1,4 +1,4 @@
-"""The graphs are read back as their own languages define them, and compared with the grid."""
+"""Graphs are parsed again, by the rules of their languages, and compared with the grid."""
 
 import html
 import re
@@ -31,7 +31,7 @@ ODD = (
 
 @dataclass
 class Read:
-    """What a reader of the file sees: labels of nodes and groups, edges as triples of labels."""
+    """The content of a file: labels of nodes and groups, edges as triples of labels."""
 
     nodes: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Read:
 
 
 def read_mermaid(text: str) -> Read:
-    """Read the part of Mermaid that is written; anything else fails."""
+    """Read the subset of Mermaid that koala writes; anything else fails."""
     label = r'"((?:[^\W_]|[ ,]|#\d+;|<br/>)+)"'
     head, *lines = text.removesuffix("\n").split("\n")
     assert head == "flowchart TB"
@@ -71,7 +71,7 @@ def read_mermaid(text: str) -> Read:
 
 
 def read_mermaid_label(label: str) -> str:
-    # A space without width comes after signs that would do something, a space alone is nothing.
+    # A zero-width space follows signs with a meaning; a single space stands for an empty text.
     lines = re.sub("(#(?:36|92|182|64258);)#8203;", r"\1", label).split("<br/>")
     texts = [re.sub(r"#(\d+);", lambda m: chr(int(m[1])), line) for line in lines]
     return "\n".join("" if text == " " else text for text in texts)
@@ -82,7 +82,7 @@ STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
 def read_dot(text: str) -> Read:
-    """Read the part of Graphviz's language that is written; anything else fails."""
+    """Read the subset of Graphviz that koala writes; anything else fails."""
     head, *lines, last = text.removesuffix("\n").split("\n")
     assert (head, last) == ("digraph {", "}")
     read, is_open = Read(), False
@@ -127,12 +127,12 @@ def read_dot_label(label: str) -> str:
 
 
 def label_of(row: Row, location: str) -> str:
-    words = {"?": "place unknown", "-": "does not exist"}
+    words = {"?": "location unknown", "-": "does not exist"}
     return f"{shorten(row.aliases[0])}\n{words.get(location, shorten(location))}"
 
 
 def changes_of(grid: Grid) -> Counter[tuple[str, str, str]]:
-    """What the graph must show, read off the cells."""
+    """Give the edges that the graph must have, from the cells of the grid."""
     found: Counter[tuple[str, str, str]] = Counter()
     for row in grid.rows:
         for step, cell in enumerate(row.steps, 1):
@@ -152,7 +152,7 @@ READERS = pytest.mark.parametrize(
 )
 
 
-def test_a_whole_flowchart():
+def test_a_complete_flowchart():
     assert render(RAIN, "mermaid") == (
         "flowchart TB\n"
         '    subgraph g1["Procedure 37"]\n'
@@ -162,7 +162,7 @@ def test_a_whole_flowchart():
         '        g1_stay3["water<br/>cloud"]\n'
         '        g1_stay4["water<br/>ground"]\n'
         '        g1_stay5["cloud<br/>sky"]\n'
-        '        g1_stay6["heat<br/>place unknown"]\n'
+        '        g1_stay6["heat<br/>location unknown"]\n'
         '        g1_step2(["Step 2"])\n'
         '        g1_step3(["Step 3"])\n'
         '        g1_stay1 -->|"moved, step 1"| g1_stay2\n'
@@ -190,14 +190,14 @@ def test_a_conversion_is_a_join(write, read):
 def test_every_change_is_an_edge(write, read, grid):
     found = read(write([grid]))
     assert found.changes == changes_of(grid)
-    # Each edge goes on from where the last one led.
+    # No two edges lead to the same stay.
     targets = Counter(target for _, _, target in found.edges if "Step" not in found.nodes[target])
     assert max(targets.values(), default=1) == 1
 
 
 @READERS
 @given(grid=grids())
-def test_any_text_is_read_back_as_it_was(write, read, grid):
+def test_any_text_survives(write, read, grid):
     text = write([grid, grid])
     text.encode()
     found = read(text)
@@ -221,7 +221,7 @@ def test_odd_names(write, read, odd):
 
 
 @READERS
-def test_nothing_to_draw(write, read):
+def test_empty_grids(write, read):
     for shown in ([], [Grid("1", (), ())], [Grid("1", ("Only a step.",), ())]):
         found = read(write(shown))
         assert (found.nodes, found.edges) == ({}, [])
@@ -231,7 +231,7 @@ def test_nothing_to_draw(write, read):
 
 @READERS
 def test_a_hundred_steps(write, read):
-    locations = ["-", *(f"place {step % 7}" for step in range(99)), "-"]
+    locations = ["-", *(f"location {step % 7}" for step in range(99)), "-"]
     rows = tuple(Row.from_locations(f"entity {number}", locations) for number in range(20))
     grid = Grid("long", tuple(f"Sentence {step}." for step in range(100)), rows)
     found = read(write([grid]))
@@ -239,7 +239,7 @@ def test_a_hundred_steps(write, read):
     assert len(found.edges) == 20 * 100
 
 
-def test_a_row_that_contradicts_itself_starts_anew():
+def test_a_row_that_contradicts_itself_begins_a_new_stay():
     moves = Cell(Action.MOVE, "pen", "paper"), Cell(Action.MOVE, "desk", "bin")
     graph = build_graph(Grid("1", ("One.", "Two."), (Row("ink", moves),)))
     assert [stay.location for stay in graph.stays] == ["pen", "paper", "desk", "bin"]
@@ -250,7 +250,7 @@ def test_a_row_that_contradicts_itself_starts_anew():
     ]
 
 
-def test_graphviz_reads_it():
+def test_graphviz_reads_the_output():
     if not shutil.which("dot"):
         pytest.skip("needs Graphviz")
     rows = tuple(Row(odd, (Cell(Action.CREATE, "-", odd),)) for odd in ODD)

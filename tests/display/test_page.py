@@ -34,14 +34,14 @@ class Node:
         return found
 
     def text(self, *, seen: bool = False) -> str:
-        """Give the text; `seen` leaves out what is hidden from the eye."""
+        """Give the text; with `seen` without the parts for screen readers."""
         if seen and "hidden" in (self.attributes.get("class") or ""):
             return ""
         return "".join(c if isinstance(c, str) else c.text(seen=seen) for c in self.children)
 
 
 class Tree(HTMLParser):
-    """Builds the tree of a page; an element that is not closed in order fails."""
+    """Builds the tree of a page; fails if elements are not closed in order."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ def words(node: Node, *, seen: bool = False) -> str:
     return " ".join(node.text(seen=seen).split())
 
 
-def test_rows_columns_and_what_the_cells_show():
+def test_rows_columns_and_cells():
     tree = parse(RAIN)
     (head,) = tree.find("thead")
     assert [words(th, seen=True) for th in head.find("th")] == ["Entity", "Before", "1", "2", "3"]
@@ -96,7 +96,7 @@ def test_rows_columns_and_what_the_cells_show():
     ]
 
 
-def test_sentences_are_listed_and_on_hover():
+def test_sentences_are_listed_and_shown_on_hover():
     tree = parse(RAIN)
     (sentences,) = tree.find("ol")
     assert [li.text() for li in sentences.find("li")] == list(RAIN.steps)
@@ -109,7 +109,7 @@ def test_sentences_are_listed_and_on_hover():
     )
 
 
-def test_the_page_can_be_heard():
+def test_the_page_works_with_screen_readers():
     tree = parse(RAIN)
     assert {th.attributes["scope"] for th in tree.find("thead")[0].find("th")} == {"col"}
     assert {th.attributes["scope"] for th in tree.find("tbody")[0].find("th")} == {"row"}
@@ -118,13 +118,14 @@ def test_the_page_can_be_heard():
     assert heard[1][1:] == ["-does not exist", "created at sky", "destroyed"]
     (legend,) = tree.find("ul", "legend")
     assert legend.attributes["aria-label"] == "Legend"
-    for word in ("created", "moved", "destroyed", "unchanged", "does not exist", "place unknown"):
+    for word in ("created", "moved", "destroyed", "unchanged", "does not exist"):
         assert word in legend.text()
+    assert "location unknown" in legend.text()
     assert tree.find("html")[0].attributes["lang"] == "en"
     assert tree.find("div", "scroll")[0].attributes["tabindex"] == "0"
 
 
-def test_ids_are_unique_and_links_lead_somewhere():
+def test_ids_are_unique_and_links_have_targets():
     tree = parse(RAIN, RAIN, Grid("37", ("Nothing.",), ()))
     nodes = [node for tag in ("section", "h2", "h3", "li") for node in tree.find(tag)]
     ids = [node.attributes["id"] for node in nodes if "id" in node.attributes]
@@ -155,7 +156,7 @@ def test_hostile_text_is_shown_as_text():
     assert tree.find("script") == tree.find("img") == []
     assert tree.find("title")[0].text() == tree.find("h1")[0].text() == HOSTILE
     assert tree.find("h2")[0].text() == HOSTILE
-    # A semicolon parts aliases, so a name may be spaced anew.
+    # A semicolon separates aliases, so the spaces in a name may change.
     assert words(tree.find("tbody")[0].find("th")[0]).replace("; ", ";") == f"name {HOSTILE}"
     (start, cell), _ = cells_of(tree)
     assert start.text() == f"from {HOSTILE}"
@@ -164,7 +165,7 @@ def test_hostile_text_is_shown_as_text():
     assert set(cell.attributes) == {"class", "title"}
 
 
-def test_nothing_is_fetched_and_nothing_runs():
+def test_the_page_makes_no_requests_and_runs_no_scripts():
     page = render_page([RAIN])
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     (meta,) = (m for m in Tree(page).open[0].find("meta") if "http-equiv" in m.attributes)
@@ -174,14 +175,14 @@ def test_nothing_is_fetched_and_nothing_runs():
 
 
 @pytest.mark.parametrize("n_steps", [1, 30])
-def test_counts(n_steps):
-    row = Row.from_locations("ink", ["-", *(f"place{i}" for i in range(n_steps))])
+def test_numbers_of_rows_and_columns(n_steps):
+    row = Row.from_locations("ink", ["-", *(f"location{i}" for i in range(n_steps))])
     grid = Grid("1", tuple(f"Sentence {i}." for i in range(n_steps)), (row, row))
     tree = parse(grid)
     assert [len(row) for row in cells_of(tree)] == [n_steps + 1] * 2
     assert len(tree.find("thead")[0].find("th")) == n_steps + 2
     assert len(tree.find("ol")[0].find("li")) == n_steps
-    # What does not fit on paper is printed with the steps as rows, which needs their number.
+    # Grids too wide for paper are printed with steps as rows, which needs their number.
     assert tree.find("table")[0].attributes["style"] == f"--rows: {n_steps + 2}"
     assert len(tree.find("div", "wide")) == (n_steps == 30)
 
@@ -201,7 +202,7 @@ def test_empty_pages():
     assert [words(td) for td in cells_of(parse(Grid("1", (), (Row("ink", ()),))))[0]] == ["?"]
 
 
-def test_a_row_that_contradicts_itself_says_so():
+def test_contradictions_are_shown():
     moves = Cell(Action.MOVE, "pen", "paper"), Cell(Action.MOVE, "desk", "bin")
     row = Row("ink", (*moves, Cell(Action.DESTROY, "bin", "fire")))
     tree = parse(Grid("1", ("One.", "Two.", "Three."), (row,)))
@@ -218,7 +219,7 @@ def test_a_row_that_contradicts_itself_says_so():
 
 
 @pytest.mark.parametrize("confidence", [None, float("nan"), float("inf"), -0.5, 17])
-def test_what_is_no_probability_is_not_shown(confidence):
+def test_a_confidence_that_is_no_probability_is_not_shown(confidence):
     row = Row("ink", (Cell(Action.MOVE, "pen", "paper", confidence),))
     tree = parse(Grid("1", ("One.",), (row,)))
     assert tree.find("span", "confidence") == []
@@ -243,7 +244,7 @@ def test_the_graph_shows_every_stay_and_every_step_that_changes_something():
         ["water", "cloud"],
         ["water", "ground"],
         ["cloud", "sky"],
-        ["heat", "place unknown"],
+        ["heat", "location unknown"],
     ]
     assert [edge.find("title")[0].text() for edge in graph.find("g", "edge")] == [
         "moved, step 1",
@@ -265,7 +266,7 @@ def test_a_page_without_stays_has_no_graph():
 # Reasons
 
 
-def test_reasons_are_told_and_mentions_marked():
+def test_reasons_are_shown_and_mentions_marked():
     tree = parse(explain(RAIN, TRIPLES))
     (reasons,) = tree.find("ul", "reasons")
     items = [words(li) for li in reasons.find("li")]
@@ -300,7 +301,7 @@ def test_attention_is_a_table_of_triples_by_steps_for_every_entity():
     }
 
 
-def test_without_triples_that_is_said():
+def test_missing_triples_are_noted():
     tree = parse(explain(RAIN))
     assert tree.find("table", "heat") == []
     assert "No triples were read." in tree.text()

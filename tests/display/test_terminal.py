@@ -20,19 +20,19 @@ from .anything import RAIN, TRIPLES, explain, explanations, grids
 def long_grid(n_steps: int, n_rows: int = 4) -> Grid:
     rows = []
     for number in range(n_rows):
-        locations = ["-", *(f"place {(step * 7 + number) % 23}" for step in range(n_steps))]
+        locations = ["-", *(f"lake {(step * 7 + number) % 23}" for step in range(n_steps))]
         rows.append(Row.from_locations(f"entity {number}", locations))
     return Grid("long", tuple(f"Sentence number {i}." for i in range(1, n_steps + 1)), tuple(rows))
 
 
 def tables_of(text: str) -> list[list[str]]:
-    """Give the lines of every block that starts with a header."""
+    """Give the lines of every table."""
     blocks = [block.split("\n") for block in text.split("\n\n")]
     return [block for block in blocks if block[0].startswith("entity")]
 
 
-def locations(text: str) -> str:
-    """Give the text without white space, so that a wrapped name is found again."""
+def squeeze(text: str) -> str:
+    """Give the text without white space, so that a wrapped name is found."""
     return re.sub(r"\s", "", text)
 
 
@@ -44,7 +44,7 @@ def strip_lines(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def test_whole_table():
+def test_a_complete_table():
     assert render(RAIN) == (
         "Procedure 37\n"
         "\n"
@@ -54,7 +54,8 @@ def test_whole_table():
         "cloud; clouds  -       -      + sky    ×\n"
         "heat           ?       · ?    · ?      · ?\n"
         "\n"
-        "+ created  → moved  × destroyed  · unchanged  - does not exist  ? place unknown\n"
+        "+ created  → moved  × destroyed  · unchanged  - does not exist\n"
+        "? location unknown\n"
         "\n"
         "1  Water rises.\n"
         "2  A cloud forms.\n"
@@ -73,7 +74,7 @@ def test_build_table_has_a_column_for_the_start_and_each_step():
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("n_steps", [1, 10, 30])
-def test_every_step_stands_once_and_fits(n_steps, width):
+def test_every_step_is_shown_once_and_fits(n_steps, width):
     text = render(long_grid(n_steps), width=width)
     tables = tables_of(text)
     numbers = [n for table in tables for n in re.sub(r"after \d+", "", table[0]).split()[1:]]
@@ -82,7 +83,7 @@ def test_every_step_stands_once_and_fits(n_steps, width):
     assert max(cell_len(line) for line in text.split("\n")) <= width
 
 
-def test_a_later_block_starts_where_the_last_one_ended():
+def test_a_block_starts_where_the_last_one_ended():
     grid = long_grid(30)
     first, second = tables_of(render(grid, width=80))[:2]
     last = int(re.findall(r"\d+", first[0])[-1])
@@ -91,17 +92,17 @@ def test_a_later_block_starts_where_the_last_one_ended():
         assert line.startswith(f"{row.name}  {row.steps[last - 1].after}  ")
 
 
-def test_narrower_columns_are_taken_where_they_save_a_block():
+def test_columns_are_narrower_if_that_saves_a_block():
     row = Row.from_locations("heat", ["nuclear power plant"] * 11)
     grid = Grid("825", ("Step.",) * 10, (row,))
     assert len(build_layout(grid, width=80).split(80)) < 10 / ((80 - 4 - 18) // 18)
-    # One step has room: nothing is squeezed.
+    # With one step there is space: columns have their full width.
     assert build_layout(Grid("1", ("Step.",), (Row("heat", row.steps[:1]),)), width=80).steps == (
         16,
     )
 
 
-def test_a_long_place_wraps_beside_its_symbol():
+def test_a_long_location_wraps_next_to_its_symbol():
     location = "vent and hot water through baseboard"
     lines = render(Grid("1", ("Step.",), (Row.from_locations("heat", ["-", location]),))).split(
         "\n"
@@ -110,19 +111,19 @@ def test_a_long_place_wraps_beside_its_symbol():
     column = lines[start].index("+")
     assert {line[:column].strip() for line in lines[start + 1 : start + 3]} == {""}
     assert all(line[column : column + 2] == "  " for line in lines[start + 1 : start + 3])
-    assert locations(location) in locations(
+    assert squeeze(location) in squeeze(
         "".join(line[column + 2 :] for line in lines[start : start + 3])
     )
 
 
-def test_a_very_long_place_is_shortened():
+def test_a_very_long_location_is_shortened():
     grid = Grid("1", ("Step.",), (Row.from_locations("ink", ["-", "far " * 200]),))
     text = render(grid)
     assert "…" in text
     assert len(text.split("\n")) < 20
 
 
-def test_markup_and_emoji_codes_show_as_they_are():
+def test_markup_and_emoji_codes_are_shown_verbatim():
     grid = Grid(
         "[red]1[/red]",
         ("It is [link=http://x]here[/link] :smile: [/]",),
@@ -145,11 +146,11 @@ def test_control_characters_do_not_reach_the_terminal(hostile):
     assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in text.replace("\n", ""))
     assert "\u202e" not in text
     text.encode()
-    # Taking the colours off leaves the same: none of the escapes came from the grid.
+    # Without the colours the text is the same: none of the escapes came from the grid.
     assert strip_lines(plain(render(grid, color=True))) == text
 
 
-def test_colour_only_when_asked(monkeypatch):
+def test_colour_only_on_request(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "20")
     without = render(RAIN)
@@ -174,7 +175,7 @@ def test_duplicate_names_and_aliases():
     ]
 
 
-def test_a_row_that_contradicts_itself_says_so():
+def test_contradictions_are_shown():
     moves = Cell(Action.MOVE, "pen", "paper"), Cell(Action.MOVE, "desk", "bin")
     row = Row("ink", (*moves, Cell(Action.DESTROY, "bin", "fire")))
     text = render(Grid("1", ("One.", "Two.", "Three."), (row,)), width=100)
@@ -212,7 +213,7 @@ def reasons_of(explanation) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
 
-def test_every_change_is_told_after_the_table():
+def test_every_change_is_explained_after_the_table():
     assert reasons_of(explain(RAIN, TRIPLES)) == [
         "Step 1, water: moved from sea to air, 93% sure; or stays where it is, 20%. “Water rises.” "
         "Most attended: water can be found in sea, 62%; rain is water, 25%; water is wet, 8%.",
@@ -230,9 +231,9 @@ def test_every_change_is_told_after_the_table():
 
 
 def test_reasons_without_triples_and_without_changes():
-    *_, last_change, told, _ = reasons_of(explain(RAIN))
+    *_, last_change, note, _ = reasons_of(explain(RAIN))
     assert last_change.endswith("“It rains.”")
-    assert told == "No triples were read."
+    assert note == "No triples were read."
     still = Grid("1", ("It rests.",), (Row.from_locations("stone", ["sand", "sand"]),))
     assert "Nothing changes." in render(explain(still))
 
@@ -251,7 +252,7 @@ def test_an_unknown_format_names_the_known_ones():
         render(RAIN, "pdf")
 
 
-def test_clean_keeps_what_is_harmless():
+def test_clean_keeps_harmless_text():
     assert clean("naïve 東京 👩‍🔬 שלום") == "naïve 東京 👩‍🔬 שלום"
     assert clean(" a\n\tb\u2028c ") == "a b c"
 
@@ -263,4 +264,4 @@ def test_any_grid_renders_safely_within_the_width(grid, width):
     assert max(cell_len(line) for line in text.split("\n")) <= max(width, 24)
     assert text == render(grid, width=width)
     for sentence in grid.steps:
-        assert locations(clean(sentence)) in locations(text)
+        assert squeeze(clean(sentence)) in squeeze(text)

@@ -161,7 +161,7 @@ def test_a_cell_says_why(url, open_page):
     )
     assert actions[0] == "moved (chosen)75%"
     assert actions[1:] == ["nothing happens15%", "created7%", "destroyed3%"]
-    assert locations == ["air (chosen)80%", "an unknown place20%"]
+    assert locations == ["air (chosen)80%", "an unknown location20%"]
     assert triples == ["water can be found in sea70%", "water is a thing30%"]
     assert page.locator("#steps .current").inner_text() == TEXT.split("\n")[1]
 

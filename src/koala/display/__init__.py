@@ -1,4 +1,4 @@
-"""Grids for people: a table for the terminal, a page for the browser, a graph of the process."""
+"""Display of grids: a table for the terminal, a page for the browser, a graph of the process."""
 
 from koala.display.formats import FORMATS, convert
 from koala.display.graph import render_dot, render_mermaid
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def render(shown: Shown, format: str = "table", *, color: bool = False, width: int = 80) -> str:
-    """Render a grid, with reasons or without, in a format; `color` and `width` are the table's."""
+    """Render a grid, with or without reasons; `color` and `width` apply to the table only."""
     if format == "table":
         return render_table(shown, color=color, width=width)
     return convert([shown], format)

@@ -1,7 +1,7 @@
-"""A process graph as inline SVG: a lane an entity, time downwards, no script, no font.
+"""A process graph as inline SVG: one lane per entity, time runs downwards.
 
-Only steps that change something have a band: at its top arrows and joins, at its bottom the stays
-they lead to. Colours and fonts come from the page's style sheet.
+Only steps that change something have a band: arrows and events at its top, the stays they lead to
+at its bottom. Colours and fonts come from the page's style sheet.
 """
 
 from bisect import bisect_right
@@ -15,31 +15,31 @@ from koala.display.graph import Edge, Event, Graph, Stay
 from koala.display.marks import Kind
 from koala.display.markup import escape, join_lines
 
-_MARGIN = 72  # left of the lanes, for the numbers of the steps
+_MARGIN = 72  # left of the lanes, for the step numbers
 _LANE = 172
 _BOX = 152  # the width of a stay
-_HEIGHT = 42  # and its height: the entity above, the place below
+_HEIGHT = 42  # its height: the entity above, the location below
 _GAP = 8
 _ARROWS = 36  # the height of a band's arrows
-_JOINS = 80  # the same with an event among them
+_JOINS = 80  # the same if the step has an event
 _EVENT = 11  # half the height of an event
-_LETTERS = 18  # that a stay is wide
+_LETTERS = 18  # width of a stay in letters
 
 Point = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything is."""
+    """Coordinates of all parts, in pixels."""
 
     lanes: dict[int, int]
-    """The middle of the lane of each row that has one."""
+    """The middle of each lane, by row of the grid."""
     bands: dict[int, tuple[int, int]]
-    """Where the arrows of each step start and end."""
+    """Top and bottom of the arrows of each step."""
     stays: dict[str, Point]
-    """The middle of the top of each."""
+    """The middle of the top edge of each stay, by id."""
     events: dict[str, Point]
-    """The centre of each."""
+    """The centre of each event, by id."""
     size: Point
 
 
@@ -48,12 +48,12 @@ def build_layout(graph: Graph) -> Layout:
     rows = sorted({stay.row for stay in graph.stays})
     lanes = {row: _MARGIN + _LANE * number + _LANE // 2 for number, row in enumerate(rows)}
     changing = sorted({edge.step for edge in graph.edges})
-    locations: dict[str, tuple[int, int]] = {}  # of each stay: its band, and how deep in it
+    slots: dict[str, tuple[int, int]] = {}  # band of each stay, and its position in the band
     depths: Counter[tuple[int, int]] = Counter()
     for stay in graph.stays:
         band = bisect_right(changing, stay.since)
-        # A row that contradicts itself may begin several stays between two changes: they stack.
-        locations[stay.id] = band, depths[band, stay.row]
+        # A row that contradicts itself may have several stays between two changes: stack them.
+        slots[stay.id] = band, depths[band, stay.row]
         depths[band, stay.row] += 1
     most: Counter[int] = Counter()
     for (band, _), depth in depths.items():
@@ -69,34 +69,34 @@ def build_layout(graph: Graph) -> Layout:
         tops.append(y)
     stays = {
         stay.id: (lanes[stay.row], tops[band] + slot * (_HEIGHT + _GAP))
-        for stay, (band, slot) in zip(graph.stays, locations.values(), strict=True)
+        for stay, (band, slot) in zip(graph.stays, slots.values(), strict=True)
     }
     height = y + most[len(changing)] * (_HEIGHT + _GAP) + _GAP
-    events = _location_events(graph, stays, bands)
+    events = _place_events(graph, stays, bands)
     return Layout(lanes, bands, stays, events, (_MARGIN + _LANE * len(rows), height))
 
 
-def _location_events(
+def _place_events(
     graph: Graph, stays: dict[str, Point], bands: dict[int, tuple[int, int]]
 ) -> dict[str, Point]:
-    """Place an event in the lane of its entity, or between lanes if it has several."""
+    """Place each event in the lane of its entity, or between lanes if it has several."""
     around: dict[str, list[int]] = defaultdict(list)
     for edge in graph.edges:
         if edge.kind == Kind.CREATE:
             around[edge.source].append(stays[edge.target][0])
         if edge.kind == Kind.DESTROY:
             around[edge.target].append(stays[edge.source][0])
-    locations = {}
+    points = {}
     for event in graph.events:
         lanes = around[event.id]
-        # A lane's edge: no line of another entity runs there.
+        # On the edge between two lanes, where no line of another entity runs.
         between = _MARGIN + _LANE * round((sum(lanes) / len(lanes) - _MARGIN) / _LANE)
-        locations[event.id] = lanes[0] if len(lanes) == 1 else between, sum(bands[event.step]) // 2
-    return locations
+        points[event.id] = lanes[0] if len(lanes) == 1 else between, sum(bands[event.step]) // 2
+    return points
 
 
 def render_svg(graph: Graph) -> str:
-    """Render a graph as an `svg` element of a page; it is one picture to those who hear it."""
+    """Render a graph as an `svg` element; screen readers treat it as one picture."""
     layout = build_layout(graph)
     width, height = layout.size
     parts = [
@@ -119,7 +119,7 @@ def _draw_numbers(graph: Graph, layout: Layout) -> Iterator[str]:
 
 
 def _draw_rests(graph: Graph, layout: Layout) -> Iterator[str]:
-    """Draw on to the end what exists then."""
+    """Draw a line to the end for every entity that exists at the end."""
     leaves = {edge.source for edge in graph.edges}
     last = {stay.row: stay for stay in graph.stays}
     for stay in last.values():
@@ -131,7 +131,7 @@ def _draw_rests(graph: Graph, layout: Layout) -> Iterator[str]:
 def _draw_edge(edge: Edge, layout: Layout) -> str:
     x, y = _find_bottom(edge.source, layout)
     end, top = _find_top(edge.target, layout)
-    # Straight down to the band of its step, then to the lane where it leads.
+    # Straight down to the band of its step, then to the lane of its target.
     turn = max(y, layout.bands[edge.step][0])
     middle = (turn + top) // 2
     line = f"M{x} {y}V{turn}C{x} {middle} {end} {middle} {end} {top - 4}"
@@ -174,12 +174,12 @@ def _draw_stay(stay: Stay, graph: Graph, layout: Layout) -> str:
 
 
 def _title(text: str) -> str:
-    """Say something on hover."""
+    """Add a text that is shown on hover."""
     return f"<title>{escape(text)}</title>"
 
 
 def _draw_text(text: str, x: int, y: int) -> str:
-    """Draw a line of text around a point; what is too long is cut."""
+    """Draw a line of text centred on a point; long text is cut."""
     return f'<text x="{x}" y="{y + 4}">{escape(_fit(text))}</text>'
 
 

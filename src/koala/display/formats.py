@@ -1,4 +1,4 @@
-"""Grids as files: every format there is, for the command line and for the page."""
+"""Grids in all file formats, for the command line and the web page."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ FORMATS = ("table", "json", "tsv", "csv", "html", "mermaid", "dot", "svg")
 
 
 def convert(shown: Sequence[Shown], format: str) -> str:
-    """Write grids in a format; a table, JSON and the page tell the reasons, too."""
+    """Write grids in a format; only table, JSON and HTML contain the reasons, if there are any."""
     grids = [grid_of(each) for each in shown]
     match format:
         case "table":
@@ -40,10 +40,10 @@ def convert(shown: Sequence[Shown], format: str) -> str:
 
 
 def _render_picture(grids: Sequence[Grid]) -> str:
-    """Draw the graph of a grid as a picture that stands alone."""
+    """Draw the graph of a grid as a standalone SVG file."""
     if len(grids) != 1:
-        raise KoalaError(f"{len(grids)} grids came; a picture shows one.")
-    # The two characters that XML cannot hold and that are left in names made safe for HTML.
+        raise KoalaError(f"An SVG picture shows one grid; {len(grids)} were given.")
+    # XML forbids these two characters, which `escape` leaves in.
     svg = re.sub("[\ufffe\uffff]", "\ufffd", render_svg(build_graph(grids[0])))
     css = files("koala.display").joinpath("page.css").read_text(encoding="utf-8")
     start, _, rest = svg.partition(">")

@@ -1,10 +1,10 @@
-"""A grid as a process graph: entities through places, step by step.
+"""A grid as a process graph: how entities pass through locations, step by step.
 
-A node is a stay, an entity at a place from one change to the next, and a move is an edge to the
-next stay. What a step creates and destroys hangs at a node of that step, so a conversion is a
-join: what the step destroys goes in, what it creates comes out.
+A node is a stay: an entity at a location, from one change to the next. A move is an edge to the
+next stay. A step that creates or destroys is a node, too (an event): edges from destroyed entities
+lead into it, edges to created ones out of it, so a conversion is a join.
 
-Names and places are a user's text: they stand in quoted labels only, never in an id.
+Names and locations are user text: they appear only in quoted labels, never in ids.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,34 +14,34 @@ from koala.display.marks import WORDS, Kind, clean, shorten, title_of
 from koala.grid import Grid, Row
 from koala.grid.states import ABSENT, UNKNOWN, Action
 
-# `\n` is a line break and `$$` is TeX in a Mermaid label; ﬂ° and ¶ß stand for `&` and `;`.
+# In Mermaid labels `\n` is a line break, `$$` starts TeX, and ﬂ° and ¶ß mean `&` and `;`.
 _TRAPS = frozenset("\\$ﬂ¶")
 _FONT = 'fontname="Helvetica,Arial,sans-serif"'
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """An entity at a place, from one change to the next."""
+    """An entity at a location, from one change to the next."""
 
     id: str
     row: int
-    """Which entity: its row in the grid, from 0."""
+    """The entity's row in the grid, from 0."""
     location: str
     since: int
-    """The step that brought it there; 0 is the time before step 1."""
+    """The step after which it begins; 0 is before step 1."""
     kind: Kind
-    """How it came there."""
+    """The change it begins with; EXISTS if none."""
 
     @property
     def label(self) -> str:
-        """The place in words."""
-        words = {UNKNOWN: "place unknown", ABSENT: WORDS[Kind.ABSENT]}
+        """The location in words."""
+        words = {UNKNOWN: "location unknown", ABSENT: WORDS[Kind.ABSENT]}
         return words.get(self.location, shorten(self.location))
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step that creates or destroys; one that does both converts."""
+    """A step that creates or destroys entities."""
 
     id: str
     step: int
@@ -50,13 +50,13 @@ class Event:
 
     @property
     def converts(self) -> bool:
-        """Whether something goes in and something comes out."""
+        """Whether the step both destroys and creates."""
         return self.creates and self.destroys
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A change: from stay to stay, from stay to event, or from event to stay; by their ids."""
+    """A change: from stay to stay, from stay to event, or from event to stay, given by ids."""
 
     source: str
     target: str
@@ -65,18 +65,18 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """What happens, and when."""
+        """What happens, and in which step."""
         return f"{WORDS[self.kind]}, step {self.step}"
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The process of one procedure."""
+    """The process graph of one grid."""
 
     id: str
     title: str
     names: tuple[str, ...]
-    """One a row of the grid, without aliases."""
+    """One name per row of the grid, without aliases."""
     steps: tuple[str, ...]
     stays: tuple[Stay, ...]
     events: tuple[Event, ...]
@@ -108,7 +108,7 @@ def _event_id(graph: str, step: int) -> str:
 
 
 def _trace(graph: str, index: int, row: Row, stays: list[Stay], edges: list[Edge]) -> None:
-    """Follow an entity and add its stays and changes."""
+    """Follow an entity; append its stays and changes to the lists."""
 
     def arrive(location: str, step: int, kind: Kind = Kind.EXISTS) -> Stay:
         stays.append(Stay(f"{graph}_stay{len(stays) + 1}", index, location, step, kind))
@@ -125,7 +125,7 @@ def _trace(graph: str, index: int, row: Row, stays: list[Stay], edges: list[Edge
             here = None
             continue
         if here is None or here.location != cell.before:
-            # The row contradicts itself: a stay begins that no change led to.
+            # The row contradicts itself: begin a stay that no change leads to.
             here = arrive(cell.before, step - 1)
         if cell.action == Action.MOVE:
             source, here = here, arrive(cell.after, step, Kind.MOVE)
@@ -136,7 +136,7 @@ def _trace(graph: str, index: int, row: Row, stays: list[Stay], edges: list[Edge
 
 
 def render_mermaid(grids: Sequence[Grid]) -> str:
-    """Render grids as one Mermaid flowchart, a subgraph each."""
+    """Render grids as one Mermaid flowchart with a subgraph for each."""
     lines = ["flowchart TB"]
     for graph in _build_graphs(grids):
         lines.append(f'    subgraph {graph.id}["{_mermaid(graph.title)}"]')
@@ -153,7 +153,7 @@ def render_mermaid(grids: Sequence[Grid]) -> str:
 
 
 def render_dot(grids: Sequence[Grid]) -> str:
-    """Render grids as one Graphviz digraph, a cluster each."""
+    """Render grids as one Graphviz digraph with a cluster for each."""
     lines = ["digraph {", f"    node [shape=box, style=rounded, {_FONT}];"]
     lines.append(f"    edge [{_FONT}, fontsize=10];")
     for graph in _build_graphs(grids):
@@ -164,8 +164,8 @@ def render_dot(grids: Sequence[Grid]) -> str:
             lines.append(f'        {stay.id} [label="{name}\\n{location}"];')
         for event in graph.events:
             shape = "hexagon" if event.converts else "ellipse"
-            told = f'label="Step {event.step}", tooltip="{_dot(graph.steps[event.step - 1])}"'
-            lines.append(f'        {event.id} [{told}, shape={shape}, style=""];')
+            attributes = f'label="Step {event.step}", tooltip="{_dot(graph.steps[event.step - 1])}"'
+            lines.append(f'        {event.id} [{attributes}, shape={shape}, style=""];')
         lines += [f'        {e.source} -> {e.target} [label="{e.label}"];' for e in graph.edges]
         lines.append("    }")
     return _join([*lines, "}"])
@@ -180,18 +180,18 @@ def _join(lines: Iterable[str]) -> str:
 
 
 def _mermaid(text: str) -> str:
-    """Write text for a quoted label of Mermaid; an empty label would be none."""
+    """Escape text for a quoted Mermaid label, which must not be empty."""
     return "".join(map(_code, text)) or " "
 
 
 def _code(character: str) -> str:
-    """Write all but letters and digits as `#code;`, which means nothing to Markdown and HTML."""
+    """Write all but letters and digits as `#code;`, which is neither Markdown nor HTML."""
     if character in _TRAPS:
-        # These mean something even so; a space without width parts them from what follows.
+        # These have a meaning even as codes; a zero-width space separates them from what follows.
         return f"#{ord(character)};#8203;"
     return character if character.isalnum() or character in " ," else f"#{ord(character)};"
 
 
 def _dot(text: str) -> str:
-    """Write text for a quoted label of Graphviz, which knows backslashes and HTML's `&` codes."""
+    """Escape text for a quoted Graphviz label, which reads backslashes and HTML's `&` codes."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

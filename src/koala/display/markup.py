@@ -1,4 +1,4 @@
-"""Pieces of HTML: a user's text made safe, lines put together."""
+"""Helpers for HTML: escape user text, join lines."""
 
 import html
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from koala.display.marks import clean
 
 
 def escape(text: str) -> str:
-    """Make a user's text safe to stand in HTML, also in an attribute."""
+    """Make user text safe for HTML, also in attributes."""
     return html.escape(clean(text))
 
 
 def join_lines(parts: Iterable[str]) -> str:
-    """Put parts on lines of their own; empty ones are left out."""
+    """Join parts with line breaks, without the empty ones."""
     return "\n".join(part for part in parts if part)

@@ -1,7 +1,7 @@
-"""Grids as one HTML page that needs nothing else: no network, no script, no font.
+"""Grids as one standalone HTML page: no requests, no scripts, no fonts.
 
-Everything a grid holds is a user's text and passes through `escape`. Colour is never the only
-signal: each cell has a symbol to see and a word to hear.
+All content of a grid is user text and passes through `escape`. Colour is never the only signal:
+each cell also has a symbol, and a word for screen readers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from koala.display.marks import (
     Shown,
     clean,
     confidence_of,
+    describe,
     find_problems,
     grid_of,
     is_contradiction,
     kind_of,
     location_of,
     name_of,
-    tell,
     title_of,
 )
 from koala.display.markup import escape, join_lines
@@ -33,7 +33,7 @@ from koala.grid.explanation import Explanation
 from koala.grid.states import ABSENT, UNKNOWN
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_PAPER = 140  # letters side by side on a printed page, A4 or Letter, turned
+_PAPER = 140  # letters in a line of a printed page, A4 or Letter in landscape format
 
 _SPOKEN: Mapping[Kind, str] = MappingProxyType(
     {
@@ -44,11 +44,11 @@ _SPOKEN: Mapping[Kind, str] = MappingProxyType(
         Kind.ABSENT: "does not exist",
     }
 )
-"""What those who hear the page get instead of the symbol."""
+"""Words for screen readers instead of the symbols."""
 
 
 def render_page(shown: Sequence[Shown], *, title: str = "Entities, step by step") -> str:
-    """Render grids as a standalone page, with reasons where they come with some.
+    """Render grids, and reasons where given, as a standalone page.
 
     Several grids get a table of contents.
     """
@@ -100,7 +100,7 @@ def _render_contents(grids: Sequence[Grid]) -> str:
 def _render_legend(grids: Sequence[Grid]) -> str:
     cells = [(row, i) for grid in grids for row in grid.rows for i in range(len(row.steps))]
     items = [_render_key(kind.value, SYMBOLS[kind], WORDS[kind]) for kind in Kind]
-    items.append(_render_key(Kind.EXISTS, UNKNOWN, "place unknown"))
+    items.append(_render_key(Kind.EXISTS, UNKNOWN, "location unknown"))
     if any(_confidence(row.steps[i]) for row, i in cells):
         items.append(_render_key("confidence", "%", "confidence"))
     if any(is_contradiction(row, i) for row, i in cells):
@@ -157,7 +157,7 @@ def _is_wide(grid: Grid) -> bool:
     words = (
         [word for text in column for word in text.split()] for column in zip(*rows, strict=True)
     )
-    # Four letters a column for the symbol and the space around the text.
+    # Four letters per column for the symbol and the padding.
     return sum(max(map(len, column), default=0) + 4 for column in words) > _PAPER
 
 
@@ -176,9 +176,9 @@ def _render_row(grid: Grid, row: Row) -> str:
 def _render_cell(grid: Grid, row: Row, index: int) -> str:
     cell = row.steps[index]
     kind = kind_of(cell)
-    told = escape(f"{name_of(row)}, step {index + 1}: {_tell(cell)}")
+    label = escape(f"{name_of(row)}, step {index + 1}: {_describe(cell)}")
     parts = [
-        f'<td class="{kind}" title="{told}\n{escape(grid.steps[index])}">',
+        f'<td class="{kind}" title="{label}\n{escape(grid.steps[index])}">',
         f'<span class="mark" aria-hidden="true">{SYMBOLS[kind]}</span>',
         _render_hidden(f"{_SPOKEN[kind]} "),
         f'<span class="place">{escape(location_of(cell))}</span>',
@@ -194,8 +194,9 @@ def _render_hidden(text: str) -> str:
     return f'<span class="hidden">{text}</span>'
 
 
-def _tell(cell: Cell) -> str:
-    return f"{tell(cell)} ({_confidence(cell)} confident)" if _confidence(cell) else tell(cell)
+def _describe(cell: Cell) -> str:
+    confidence = _confidence(cell)
+    return f"{describe(cell)} ({confidence} confident)" if confidence else describe(cell)
 
 
 def _confidence(cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of numbers: learning curves and grouped bars."""
+"""Plots: learning curves and grouped bars."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from koala.errors import KoalaError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LOSSES = {"loss": "total", "state_loss": "states", "location_loss": "places"}
+_LOSSES = {"loss": "total", "state_loss": "states", "location_loss": "locations"}
 
 
 def draw_curve(epochs: Sequence[Mapping[str, float]], path: Path) -> None:
-    """Draw losses and dev scores by epoch; each epoch as a line of a training log."""
+    """Draw losses and dev scores by epoch; `epochs` are the lines of a training log."""
     figure = _build_figure(9, 3.5)
     left, right = figure.subplots(1, 2)
     numbers = [epoch["epoch"] for epoch in epochs]
@@ -33,7 +33,7 @@ def draw_curve(epochs: Sequence[Mapping[str, float]], path: Path) -> None:
 def draw_bars(
     groups: Mapping[str, Mapping[str, float]], path: Path, *, title: str, label: str
 ) -> None:
-    """Draw one bar a system in each group: `{system: {group: value}}`."""
+    """Draw a bar for each system in each group; `groups` is `{system: {group: value}}`."""
     names = list(next(iter(groups.values())))
     figure = _build_figure(max(7.0, 1.6 * len(names) + 0.5 * len(groups)), 3.8)
     axes = figure.subplots()
@@ -41,7 +41,7 @@ def draw_bars(
     for number, (system, values) in enumerate(groups.items()):
         shift = (number - (len(groups) - 1) / 2) * width
         bars = axes.bar(
-            [location + shift for location in range(len(names))],
+            [position + shift for position in range(len(names))],
             [values[name] for name in names],
             width,
             label=system,
@@ -67,7 +67,7 @@ def _build_figure(width: float, height: float) -> "Figure":
 
 
 def _save(figure: "Figure", path: Path) -> None:
-    """Save whole or not at all, and the same bytes for the same numbers."""
+    """Save atomically, with the same bytes for the same numbers."""
     import matplotlib
 
     temporary = path.with_name(f".{path.name}.tmp")

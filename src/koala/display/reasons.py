@@ -1,22 +1,22 @@
-"""Reasons as HTML: a paragraph a change, and the attention to triples as heat maps.
+"""Reasons as HTML: a paragraph for each change, and heat maps of the attention to triples.
 
-The shade of a cell is never the only signal: each has its number.
+The shade of a cell is never the only signal: each cell also has a number.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from koala.display.changes import Change, find_changes, tell_evidence
+from koala.display.changes import Change, describe_evidence, find_changes
 from koala.display.marks import SYMBOLS, name_of
 from koala.display.markup import escape, join_lines
 from koala.grid.explanation import Explanation, Reason
 
 _LEVELS = (0.05, 0.1, 0.2, 0.4)
-"""Shares of the attention at which the next shade begins; ten triples have a tenth on average."""
+"""Shares of attention at which the next shade begins; ten triples have a tenth on average."""
 
 
 def render_reasons(explanation: Explanation, key: str) -> str:
-    """Render what follows a grid; ids start with `key`."""
+    """Render the reasons that follow a grid; ids start with `key`."""
     changes = [_render_change(change) for change in find_changes(explanation)]
     heat = _render_heat(explanation, key)
     parts = [
@@ -28,10 +28,10 @@ def render_reasons(explanation: Explanation, key: str) -> str:
 
 
 def _render_change(change: Change) -> str:
-    known = tell_evidence(change)
+    known = describe_evidence(change)
     parts = [
         f'<li><span class="key {change.kind}" aria-hidden="true">{SYMBOLS[change.kind]}</span>',
-        f"<strong>Step {change.step}, {escape(change.name)}:</strong> {escape(change.told)}.",
+        f"<strong>Step {change.step}, {escape(change.name)}:</strong> {escape(change.summary)}.",
         f"<q>{_mark(change.sentence, change.mentions)}</q>",
         f'<span class="quiet">Most attended: {escape(known)}.</span>' if known else "",
         "</li>",
@@ -40,26 +40,26 @@ def _render_change(change: Change) -> str:
 
 
 def _mark(sentence: str, mentions: Sequence[tuple[int, int]]) -> str:
-    """Mark where a sentence names the entity."""
+    """Mark the mentions of the entity in a sentence."""
     parts = []
     end = 0
     for first, last in mentions:
-        # Two names may overlap; the first one is marked.
+        # Of two mentions that overlap, the first is marked.
         if first >= end:
             parts += [sentence[end:first], sentence[first:last]]
             end = last
-    pieces = [_escape_piece(part) for part in [*parts, sentence[end:]]]
-    return "".join(f"<mark>{p}</mark>" if i % 2 else p for i, p in enumerate(pieces))
+    escaped = [_escape_part(part) for part in [*parts, sentence[end:]]]
+    return "".join(f"<mark>{p}</mark>" if i % 2 else p for i, p in enumerate(escaped))
 
 
-def _escape_piece(text: str) -> str:
-    """Make a part of a sentence safe, and keep the white space that parts it from the others."""
+def _escape_part(text: str) -> str:
+    """Escape a part of a sentence; keep the white space at its ends."""
     before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
     return f"{before}{escape(text)}{after}"
 
 
 def _render_heat(explanation: Explanation, key: str) -> str:
-    """Render a table for every entity for which triples were read."""
+    """Render a table for every entity with triples."""
     parts = []
     for number, (row, reasons) in enumerate(
         zip(explanation.grid.rows, explanation.reasons, strict=True), 1
@@ -96,12 +96,12 @@ def _render_table(name: str, reasons: Sequence[Reason], id: str) -> str:
 
 
 def collect_shares(reasons: Sequence[Reason]) -> list[tuple[str, list[float | None]]]:
-    """Give each triple in English with its share of every step, the most read first."""
+    """Give each triple in English with its share of attention by step, most attended first."""
     shares: dict[str, list[float | None]] = {}
     for step, reason in enumerate(reasons):
         for each in reason.evidence:
             row = shares.setdefault(each.sentence, [None] * len(reasons))
-            # Two triples may say the same in English.
+            # Two triples may be the same in English.
             row[step] = (row[step] or 0.0) + each.weight
     return sorted(shares.items(), key=lambda item: -sum(share or 0.0 for share in item[1]))
 

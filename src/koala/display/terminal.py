@@ -1,7 +1,7 @@
-"""A grid as text: entities as rows, steps as columns, the sentences beneath.
+"""A grid as a text table: entities as rows, steps as columns, the sentences below.
 
-Everything a grid holds is a user's text: it is shown through `rich.text.Text`, which reads no
-markup, and through `clean`.
+All content of a grid is user text: it passes through `clean` and `rich.text.Text`, which reads no
+markup.
 """
 
 import io
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from koala.display.changes import Change, find_changes, tell_evidence
+from koala.display.changes import Change, describe_evidence, find_changes
 from koala.display.marks import (
     SYMBOLS,
     WORDS,
@@ -41,19 +41,19 @@ _STYLES: Mapping[Kind, str] = MappingProxyType(
 
 _GAP = 2  # columns between two columns
 _NARROWEST = 24
-_LIMITS = (16, 13, 10)  # widths at which a column starts to wrap, the most readable first
+_LIMITS = (16, 13, 10)  # widths at which columns wrap, the most readable first
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How wide the columns are: the names, the place before each step, each step."""
+    """Widths of the columns: the names, the location before each step, each step."""
 
     name: int
     starts: tuple[int, ...]
     steps: tuple[int, ...]
 
     def split(self, width: int) -> list[tuple[int, int]]:
-        """Split the steps into blocks whose tables fit into `width`, as first and last step."""
+        """Split the steps into blocks (first step, last step) that fit into `width`."""
         blocks = []
         first = 1
         while first <= len(self.steps):
@@ -68,10 +68,10 @@ class Layout:
 
 
 def build_layout(grid: Grid, *, width: int | None = None) -> Layout:
-    """Choose the columns' widths: the widest that do not cost one more block."""
+    """Choose the widths of the columns: the widest that do not need another block."""
     if width is None:
         return _build_layout(grid, _LIMITS[0], _LIMITS[0])
-    # A name, a start and one step fit side by side, whatever they hold.
+    # A name, a start and one step always fit side by side.
     most = min(_LIMITS[0], (max(width, _NARROWEST) - 2 * _GAP) // 3)
     layouts = [_build_layout(grid, limit, most) for limit in _LIMITS]
     return min(layouts, key=lambda layout: len(layout.split(width)))
@@ -80,7 +80,7 @@ def build_layout(grid: Grid, *, width: int | None = None) -> Layout:
 def build_table(
     grid: Grid, *, first: int = 1, last: int | None = None, layout: Layout | None = None
 ) -> Table:
-    """Build the table of the steps `first` to `last`, numbered from 1, and the place before."""
+    """Build the table of the steps `first` to `last`, from 1, with the location before them."""
     layout = layout or build_layout(grid)
     steps = range(first, (len(grid.steps) if last is None else last) + 1)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
@@ -96,9 +96,8 @@ def build_table(
 
 
 def render_table(shown: Shown, *, width: int = 80, color: bool = False) -> str:
-    """Render a grid as text at most `width` wide; many steps give several tables in a stack.
-
-    Reasons, where it comes with some, stand below it.
+    """Render a grid as text at most `width` wide; many steps give several tables, one below the
+    other. Reasons follow if there are any.
     """
     grid = grid_of(shown)
     width = max(width, _NARROWEST)
@@ -109,7 +108,7 @@ def render_table(shown: Shown, *, width: int = 80, color: bool = False) -> str:
     for first, last in layout.split(width) if grid.rows else ():
         console.print(build_table(grid, first=first, last=last, layout=layout))
         console.print()
-    console.print(_build_legend() if grid.rows else Text("No entities."))
+    console.print(_build_legend(width) if grid.rows else Text("No entities."))
     for problem in find_problems(grid):
         console.print(Text(f"! {problem}", "yellow"))
     if grid.steps:
@@ -122,7 +121,7 @@ def render_table(shown: Shown, *, width: int = 80, color: bool = False) -> str:
 
 
 def _build_console(out: io.StringIO, width: int, *, color: bool) -> Console:
-    # Every choice is made here, so that no environment variable changes the result.
+    # All options are set, so that no environment variable changes the result.
     return Console(
         file=out,
         width=width,
@@ -138,7 +137,7 @@ def _build_console(out: io.StringIO, width: int, *, color: bool) -> Console:
 
 
 def _build_cell(row: Row, index: int) -> Table:
-    """Build a symbol with the place beside it; a long place wraps beside the symbol."""
+    """Build a symbol with the location next to it; a long location wraps next to the symbol."""
     cell = row.steps[index]
     kind = kind_of(cell)
     table = Table.grid(padding=(0, 1, 0, 0))
@@ -159,9 +158,17 @@ def _build_start(row: Row, first: int) -> Text:
     return Text(shorten(location), _STYLES[Kind.ABSENT if location == ABSENT else Kind.EXISTS])
 
 
-def _build_legend() -> Text:
-    marks = [Text(f"{SYMBOLS[kind]} {WORDS[kind]}", _STYLES[kind]) for kind in Kind]
-    return Text("  ").join([*marks, Text("? place unknown")])
+def _build_legend(width: int) -> Text:
+    """Build the legend; lines break between entries, not within one."""
+    entries = [Text(f"{SYMBOLS[kind]} {WORDS[kind]}", _STYLES[kind]) for kind in Kind]
+    entries.append(Text("? location unknown"))
+    lines = [entries.pop(0)]
+    for entry in entries:
+        if lines[-1].cell_len + _GAP + entry.cell_len <= width:
+            lines[-1] = Text(" " * _GAP).join([lines[-1], entry])
+        else:
+            lines.append(entry)
+    return Text("\n").join(lines)
 
 
 def _build_sentences(grid: Grid) -> Table:
@@ -174,7 +181,7 @@ def _build_sentences(grid: Grid) -> Table:
 
 
 def _build_reasons(explanation: Explanation) -> Text:
-    """Build a paragraph a change."""
+    """Build a paragraph for each change."""
     paragraphs = [_build_change(change) for change in find_changes(explanation)]
     if not paragraphs:
         paragraphs.append(Text("Nothing changes."))
@@ -185,9 +192,9 @@ def _build_reasons(explanation: Explanation) -> Text:
 
 def _build_change(change: Change) -> Text:
     text = Text(f"Step {change.step}, {shorten(change.name)}: ", "bold")
-    text.append(change.told, _STYLES[change.kind])
+    text.append(change.summary, _STYLES[change.kind])
     text.append(f". “{clean(change.sentence)}”", "none")
-    known = tell_evidence(change)
+    known = describe_evidence(change)
     return text.append(f" Most attended: {known}." if known else "", "dim")
 
 
@@ -205,7 +212,7 @@ def _build_layout(grid: Grid, limit: int, most: int) -> Layout:
             for i in range(max(len(grid.steps), 1))
         ),
         tuple(
-            # A symbol and a space stand before the text.
+            # A symbol and a space come before the text.
             fit([str(i + 1), *(_cell_text(row, i) for row in rows)], mark=2)
             for i in range(len(grid.steps))
         ),

@@ -8,7 +8,7 @@ export function kindOf(cell) {
   return cell.after === "-" ? "absent" : "exists";
 }
 
-export const named = (place) => (place === "?" ? "an unknown place" : place);
+export const named = (location) => (location === "?" ? "an unknown location" : location);
 
 export const percent = (share) => `${Math.round(share * 100)}%`;
 

@@ -75,7 +75,7 @@ export class GridTable {
     this.current?.setAttribute("tabindex", "-1");
     this.current = this.cells[row][step];
     this.current.setAttribute("tabindex", "0");
-    this.place = [row, step];
+    this.position = [row, step];
   }
 
   open(row, step) {
@@ -99,7 +99,7 @@ export class GridTable {
   walk(event) {
     const cell = event.target.closest?.('[role="gridcell"]');
     if (!cell || event.altKey || event.metaKey) return;
-    const [row, step] = this.place;
+    const [row, step] = this.position;
     const lastRow = this.cells.length - 1;
     const lastStep = this.cells[row].length - 1;
     const whole = event.ctrlKey;
