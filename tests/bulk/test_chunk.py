@@ -90,8 +90,8 @@ def test_batch_and_server_give_the_same_warnings(trackers, client, value, warnin
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({"text": TEXT, "steps": STEPS}, "not both|one of them"),
-        ({"text": None, "steps": None}, "missing|one of them"),
+        ({"text": TEXT, "steps": STEPS}, "not both|Give either"),
+        ({"text": None, "steps": None}, "missing|Give either"),
         ({"steps": ["   "], "entities": ["water"]}, "The text is empty"),
         ({"steps": []}, "The text is empty"),
         ({"text": "  "}, "The text is empty"),

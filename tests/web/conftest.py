@@ -1,4 +1,4 @@
-"""Applications to ask: one over a tracker that answers at once, and the real one in a process."""
+"""Clients of an application with a fake tracker, and `koala serve` in a separate process."""
 
 import re
 import signal
@@ -22,7 +22,7 @@ def tracker():
 
 @pytest.fixture
 def build(tracker):
-    """Open a client of an application with other limits than the default ones."""
+    """Give a function that opens a client of an application with given limits."""
     opened = []
 
     def build(**limits):
@@ -43,7 +43,7 @@ def client(build):
 
 
 class Process:
-    """`koala serve` as a person starts it, on a free port or the one that is given."""
+    """`koala serve` in a separate process, on a given or a free port."""
 
     def __init__(self, port=0):
         command = [sys.executable, "-m", "koala", "serve", "--port", str(port)]
@@ -52,7 +52,7 @@ class Process:
         self.url = re.search(r"http://127\.0\.0\.1:\d+", line)[0]
 
     def end(self, signal):
-        """Send a signal and give the exit code."""
+        """Send a signal, wait, and give the exit code."""
         self.process.send_signal(signal)
         code = self.process.wait(60)
         self.process.stderr.close()
@@ -61,7 +61,7 @@ class Process:
 
 @pytest.fixture(scope="session")
 def served():
-    """Serve the bundled model."""
+    """Serve the bundled models."""
     process = Process()
     yield process
     if process.process.poll() is None:

@@ -1,4 +1,4 @@
-"""A tracker that answers at once, or when a test lets it."""
+"""A fake tracker that answers at once, or when a test opens its gate."""
 
 from threading import Event, Semaphore
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ SECRET = "/srv/secret/store"
 
 
 class FakeTracker:
-    """Every entity is created at the first step, and where the last word of each step says."""
+    """Creates every entity at step 1; the last word of each step is its location."""
 
     def __init__(self, found=("water", "leaf"), name="fake"):
         self.signature = f"{name}|1"
@@ -44,7 +44,7 @@ class FakeTracker:
             raise RuntimeError(SECRET)
         if "file" in steps:
             raise FileError(SECRET, "no such file.")
-        # What the real one refuses, too.
+        # The real tracker refuses the same input.
         named = [build_entity(name).name for name in entities or ()]
         if not any(step.strip() for step in steps):
             raise KoalaError("The text is empty.")

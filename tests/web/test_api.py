@@ -1,4 +1,4 @@
-"""The HTTP API over a tracker that answers at once."""
+"""The HTTP API with a fake tracker."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ def ask(client, value, path="/api/track"):
 
 
 def error_of(answer):
-    """Give the error of an answer; it has the shape that every error has, and our headers."""
+    """Give the error of a response; check its schema and headers."""
     assert answer.headers["content-security-policy"] == POLICY
     assert answer.headers["content-type"] == "application/json"
     return ErrorValue.model_validate(answer.json(), strict=True, extra="forbid").error
@@ -51,11 +51,11 @@ def test_an_object_gives_a_grid(client, tracker):
     }  # fmt: skip
 
 
-def test_a_prompt_is_read_and_has_a_limit(client, tracker):
+def test_a_question_is_read_and_has_a_limit(client, tracker):
     answer = ask(client, {"text": TEXT, "entities": ["water"], "question": "How does it rain?"})
     assert answer.status_code == 200
     assert tracker.questions[-1] == "How does it rain?"
-    # As of a record of `koala batch`, it does not come back.
+    # Unlike other fields, it is not copied to the response.
     assert "question" not in answer.json()
     refused = ask(client, {"text": TEXT, "entities": ["water"], "prompt": "why " * 100_000})
     assert refused.status_code in (413, 422)
@@ -76,7 +76,7 @@ def test_explanations_have_a_reason_in_every_cell(client, tracker):
     assert answer["entities"][0]["steps"][1]["reason"]["mentions"] == [[14, 19]]
 
 
-def test_entities_are_found_where_none_are_named_and_mixed_where_asked(client, tracker):
+def test_entities_are_found_if_none_are_given_or_find_is_set(client, tracker):
     assert [e["name"] for e in ask(client, {"text": TEXT}).json()["entities"]] == [
         "water", "leaf",
     ]  # fmt: skip
@@ -86,38 +86,38 @@ def test_entities_are_found_where_none_are_named_and_mixed_where_asked(client, t
 
 
 @pytest.mark.parametrize("entities", [[], None])
-def test_an_empty_list_names_nothing(client, tracker, entities):
+def test_an_empty_list_of_entities_counts_as_missing(client, tracker, entities):
     answer = ask(client, {"text": TEXT, "entities": entities})
     assert [entity["name"] for entity in answer.json()["entities"]] == ["water", "leaf"]
     assert tracker.calls[0][1] is None
 
 
-def test_null_in_a_field_of_ours_is_as_good_as_missing(client):
-    ours = ("id", "steps", "entities", "model", "find", "explain")
-    answer = ask(client, {"text": TEXT, **dict.fromkeys(ours), "source": None})
+def test_null_counts_as_missing(client):
+    fields = ("id", "steps", "entities", "model", "find", "explain")
+    answer = ask(client, {"text": TEXT, **dict.fromkeys(fields), "source": None})
     assert answer.json() == {**ask(client, {"text": TEXT}).json(), "source": None}
 
 
-def test_fields_of_others_come_back_and_never_replace_ours(client):
+def test_other_fields_are_copied_and_never_replace_those_of_the_grid(client):
     value = {"text": TEXT, "entities": ["a"], "source": {"page": 3}, "signature": "mine"}
     answer = ask(client, value).json()
     assert answer["source"] == {"page": 3}
     assert answer["signature"] == "fake|1"
 
 
-def test_what_the_text_never_names_is_tracked_with_a_warning(client):
+def test_an_entity_that_the_text_never_names_is_tracked_with_a_warning(client):
     grid = ask(client, {"text": TEXT, "entities": ["water", "unicorn"]}).json()
     assert grid["warnings"] == ["The text never names unicorn."]
 
 
-def test_what_is_not_english_is_tracked_with_a_warning(client):
+def test_other_languages_are_tracked_with_a_warning(client):
     german = "Das Wasser steigt in die Luft.\nDie Wolke zieht über das Land und es regnet."
     grid = ask(client, {"text": german, "entities": ["Wasser"]}).json()
     assert grid["warnings"] == ["This does not look like English; koala reads English only."]
     assert "warnings" not in ask(client, {"text": TEXT, "entities": ["water"]}).json()
 
 
-def test_words_of_texts_are_not_kept(client):
+def test_the_vocabulary_does_not_grow_with_the_texts(client):
     words = load_tagger().vocab.strings
     before = len(words)
     text = "The grommelnuft of a zibblewock meets the frandlequist. It stops."
@@ -152,7 +152,7 @@ def test_words_of_texts_are_not_kept(client):
         ('[{"text": "a"}, {"text": " "}]', 422, "not_tracked", "1"),
     ],
 )
-def test_what_is_wrong_is_said(client, body, status, code, field):
+def test_invalid_requests_are_refused(client, body, status, code, field):
     answer = client.post("/api/track", content=body, headers={"content-type": "application/json"})
     error = error_of(answer)
     assert (answer.status_code, error.code, error.field) == (status, code, field)
@@ -180,7 +180,7 @@ NEARLY = st.fixed_dictionaries(
 
 @pytest.fixture(scope="module")
 def always():
-    """Give a client for many requests."""
+    """Give one client for many requests."""
     with TestClient(
         build_app(Trackers.alone(FakeTracker())), raise_server_exceptions=False
     ) as client:
@@ -215,14 +215,14 @@ def test_any_json_is_tracked_or_refused(always, value):
         ("POST", "/nothing", 404, "not_found"),
     ],
 )
-def test_wrong_paths_and_methods_are_errors_of_the_same_shape(client, method, path, status, code):
+def test_wrong_paths_and_methods_have_the_same_error_schema(client, method, path, status, code):
     answer = client.request(method, path)
     assert answer.status_code == status
     assert error_of(answer).code == code
 
 
 @pytest.mark.parametrize("text", ["mistake", "file"])
-def test_our_own_mistakes_are_said_without_what_is_inside(client, text):
+def test_internal_errors_reveal_no_details(client, text):
     answer = ask(client, {"text": text, "entities": ["a"]})
     assert answer.status_code == 500
     assert error_of(answer).code == "internal"
@@ -243,7 +243,7 @@ def both():
         yield client
 
 
-def test_a_recipe_has_a_model_of_its_own(both):
+def test_auto_uses_the_recipes_model_for_recipes(both):
     documents = [
         {"text": TEXT},
         {"text": RECIPE},
@@ -257,7 +257,7 @@ def test_a_recipe_has_a_model_of_its_own(both):
     assert "model" not in grids[-1]
 
 
-def test_the_models_are_named(both):
+def test_health_lists_the_models(both):
     health = both.get("/api/health").json()
     assert health["model"] == "small|1"
     assert health["models"] == [
@@ -266,7 +266,7 @@ def test_the_models_are_named(both):
     ]
 
 
-def test_models_that_are_not_served_are_refused(both, client):
+def test_unknown_models_are_refused(both, client):
     answer = ask(both, [{"text": TEXT}, {"text": TEXT, "model": "/etc"}])
     error = error_of(answer)
     assert (answer.status_code, error.code, error.field) == (422, "unknown_model", "1.model")
@@ -295,7 +295,7 @@ def test_models_that_are_not_served_are_refused(both, client):
         ({"text": "a", "model": "m" * 11}, "name", "model"),
     ],
 )
-def test_limits_are_named(build, value, code, field):
+def test_requests_beyond_a_limit_are_refused(build, value, code, field):
     client = build(
         documents=2, steps=3, entities=2, characters=80, step_characters=30, name_characters=10
     )
@@ -303,13 +303,13 @@ def test_limits_are_named(build, value, code, field):
     assert answer.status_code == 422
     error = error_of(answer)
     assert (error.code, error.field) == (f"too_many_{code}", field)
-    assert re.search(r"; \d+ are the limit", error.message)
+    assert re.search(r"; the limit is \d+\.", error.message)
     fine = {"text": "a\nb\nc", "entities": ["a" * 10, "b"]}
     assert ask(client, [fine, fine]).status_code == 200
 
 
 def concurrently(tracker, limits, test):
-    """Run a test with an application and a client that can have several requests open."""
+    """Run a test with an application and a client for concurrent requests."""
 
     async def whole():
         app = build_app(Trackers.alone(tracker), Limits(**limits))
@@ -336,9 +336,9 @@ def send(client, text="Go there."):
     return asyncio.ensure_future(client.post("/api/track", json=value))
 
 
-def test_past_the_line_requests_get_429_and_nothing_grows(tracker):
+def test_requests_beyond_the_queue_get_429(tracker):
     async def test(app, client):
-        kept = [send(client) for _ in range(3)]
+        accepted = [send(client) for _ in range(3)]
         await until(lambda: tracker.calls and app.state.workers[0].waiting == 2)
         refused = await asyncio.gather(*(send(client) for _ in range(20)))
         assert {answer.status_code for answer in refused} == {429}
@@ -346,7 +346,7 @@ def test_past_the_line_requests_get_429_and_nothing_grows(tracker):
         assert error_of(refused[0]).code == "busy"
         assert app.state.workers[0].waiting == 2
         tracker.gate.set()
-        assert [answer.status_code for answer in await asyncio.gather(*kept)] == [200] * 3
+        assert [answer.status_code for answer in await asyncio.gather(*accepted)] == [200] * 3
         assert len(tracker.calls) == 3
 
     concurrently(tracker, {"waiting": 2}, test)
@@ -367,7 +367,7 @@ def test_the_page_is_served_while_the_tracker_works(tracker):
     concurrently(tracker, {}, test)
 
 
-def test_more_requests_than_may_be_here_get_429(tracker):
+def test_too_many_concurrent_requests_get_429(tracker):
     async def test(_app, client):
         waiting = [send(client), send(client)]
         await until(lambda: tracker.calls)
@@ -380,7 +380,7 @@ def test_more_requests_than_may_be_here_get_429(tracker):
     concurrently(tracker, {"requests": 2}, test)
 
 
-def test_past_the_time_the_answer_is_503_and_a_list_is_not_gone_on_with(tracker):
+def test_past_the_time_limit_the_status_is_503_and_the_rest_of_a_list_is_skipped(tracker):
     async def test(_app, client):
         value = [{"text": "Go there.", "entities": ["a"]}] * 3
         answer = await client.post("/api/track", json=value)
@@ -392,7 +392,7 @@ def test_past_the_time_the_answer_is_503_and_a_list_is_not_gone_on_with(tracker)
     concurrently(tracker, {"seconds": 0.3}, test)
 
 
-def test_a_server_that_stops_answers_503_to_those_who_wait(tracker):
+def test_a_stopping_server_answers_queued_requests_with_503(tracker):
     async def test(app, client):
         serving, waiting = send(client), send(client)
         await until(lambda: tracker.calls and app.state.workers[0].waiting == 1)
@@ -440,7 +440,7 @@ def test_every_format(client, grid, format, kind, start):
     assert "sea" in answer.text
 
 
-def test_reasons_are_exported_where_there_is_room_for_them(client, grid):
+def test_reasons_are_exported_only_if_every_cell_has_one(client, grid):
     assert export(client, grid, "json").json() == grid
     assert "water can be found in sea" in export(client, grid, "html").text
     for entity in grid["entities"]:
@@ -455,7 +455,7 @@ def test_several_grids_are_one_file(client, grid):
     assert (answer.status_code, error_of(answer).code) == (422, "not_exported")
 
 
-def test_a_picture_stands_alone(client, grid):
+def test_an_exported_svg_is_self_contained(client, grid):
     grid["entities"][0]["name"] = "a \uffff b"
     root = ElementTree.fromstring(export(client, grid, "svg").text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -463,8 +463,8 @@ def test_a_picture_stands_alone(client, grid):
 
 
 @pytest.mark.parametrize("format", ["html", "svg"])
-def test_hostile_text_is_text_in_every_drawing(client, format):
-    steps = [{"step": 1, "action": "CREATE", "before": "-", "after": f"{HOSTILE} place"}]
+def test_hostile_text_is_escaped_in_exports(client, format):
+    steps = [{"step": 1, "action": "CREATE", "before": "-", "after": f"{HOSTILE} location"}]
     entity = {"name": f"{HOSTILE} name", "initial": "-", "steps": steps}
     grid = {"id": HOSTILE, "steps": [HOSTILE], "entities": [entity], "signature": HOSTILE}
     answer = export(client, grid, format)
@@ -479,18 +479,18 @@ def test_hostile_text_is_text_in_every_drawing(client, format):
     {"entities": [{"name": "a", "initial": "?", "steps": [
         {"step": 1, "action": "CREATE", "before": "sea", "after": "air"}]}]},
 ])  # fmt: skip
-def test_what_is_no_grid_is_refused(client, grid, change):
+def test_inconsistent_grids_are_not_exported(client, grid, change):
     answer = export(client, {**grid, **change}, "json")
     assert (answer.status_code, error_of(answer).code) == (422, "not_exported")
 
 
-def test_formats_that_do_not_exist_are_refused(client, grid):
+def test_unknown_formats_are_refused(client, grid):
     error = error_of(export(client, grid, "pdf"))
     assert error.field == "format"
     assert "'mermaid'" in error.message
 
 
-# What the server says of itself
+# Information about the server
 
 
 def test_health(client):
@@ -518,14 +518,14 @@ def test_examples_can_be_tracked_as_they_are(client):
         assert all(row.problem is None for row in grid.rows)
 
 
-def test_answers_have_the_shape_that_is_described(client, grid):
+def test_responses_fit_their_schema(client, grid):
     answers = ask(client, [{"text": TEXT, "explain": True}, {"text": TEXT}]).json()
     TypeAdapter(list[GridValue]).validate_json(json.dumps(answers), strict=True)
     described = set(GridValue.model_json_schema()["properties"])
     assert set(grid) == described - {"warnings"}
 
 
-def test_the_description_is_whole(client):
+def test_the_openapi_description_is_complete(client):
     api = client.get("/openapi.json").json()
     assert set(api["paths"]) == {"/api/track", "/api/export", "/api/health", "/api/examples"}
     names = set(api["components"]["schemas"])
@@ -540,7 +540,7 @@ def test_the_description_is_whole(client):
     assert "HTTPValidationError" not in names
 
 
-def test_every_route_that_takes_a_body_is_guarded(client):
+def test_the_guard_knows_every_route_with_a_body(client):
     from koala.web.guard import _READS_JSON
 
     paths = client.get("/openapi.json").json()["paths"]

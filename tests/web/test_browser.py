@@ -1,4 +1,4 @@
-"""The page in a real browser: what a person does with it, and what a hostile text cannot do."""
+"""The page in a real browser: what users do with it, and what hostile texts cannot do."""
 
 import json
 import re
@@ -22,14 +22,14 @@ TEXT = "Rain fills the sea.\nThe sun lifts 💧 water into the air."
 RECIPE = "Beat the eggs with sugar.\nPour the batter into a pan.\nBake it in the oven."
 SCRIPT = "<script>window.hit=1</script>"
 IMAGE = "<img/src=x/onerror=window.hit=2>"
-MILLISECONDS = 90_000  # for machines that do much else
+MILLISECONDS = 90_000  # enough for a busy machine
 sync_api.expect.set_options(timeout=MILLISECONDS)
 
 
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as playwright:
-        # In a container there is often no room for the browser's own sandbox.
+        # In a container, the browser's own sandbox often does not work.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -42,7 +42,7 @@ def tracker():
 
 @contextmanager
 def serving(trackers):
-    """Serve trackers from a thread."""
+    """Serve trackers in a thread."""
     opened = open_socket("127.0.0.1", 0)
     server = Server(build_app(trackers))
     thread = Thread(target=server.run, args=([opened],))
@@ -68,7 +68,7 @@ def both_url():
 
 @pytest.fixture
 def open_page(browser):
-    """Open pages; whatever they do, nothing is fetched from elsewhere and nothing is refused."""
+    """Give a function that opens pages; no page may load from another host or log an error."""
     contexts, wrong = [], []
 
     def open_page(address, *, strict=True, **options):
@@ -119,7 +119,7 @@ def save(page, label):
     return download.value
 
 
-def test_from_a_text_to_a_link_with_the_bundled_model(served, open_page):
+def test_track_explain_export_and_link_with_the_bundled_model(served, open_page):
     page = open_page(served.url)
     lines = "Roots absorb water from the soil.\nThe water flows to the leaf.\nThe leaf makes sugar."
     paste(page, lines, "water", "sugar")
@@ -147,13 +147,13 @@ def test_from_a_text_to_a_link_with_the_bundled_model(served, open_page):
     again.wait_for_url(f"{served.url}/")
 
 
-def test_a_cell_says_why(url, open_page):
+def test_a_click_on_a_cell_shows_its_reason(url, open_page):
     page = open_page(url)
     paste(page, TEXT)
     cell(page, 0, 1).click()
     reason = page.get_by_role("region", name="water, step 2")
     assert "moved from sea to air" in reason.inner_text()
-    # Behind a character that JavaScript counts as two.
+    # The mention follows a character that JavaScript counts as two.
     assert reason.locator("mark").all_inner_texts() == ["water"]
     actions, locations, triples = (
         column.locator("li").all_text_contents()
@@ -184,14 +184,14 @@ def test_entities_are_found_added_renamed_and_removed(url, open_page, tracker):
     change("water", "rain; drops", "sun")
     page.get_by_role("button", name="Remove water").click()
     change("rain; drops", "sun")
-    page.keyboard.press("Enter")  # the keyboard is at the next chip
+    page.keyboard.press("Enter")  # the focus has moved to the next chip
     change("sun")
     page.get_by_role("button", name="Find entities").click()
     sync_api.expect(page.locator("tbody th")).to_have_text(["sun", "water", "leaf"])
     assert tracker.calls[-1][1:3] == (["sun"], True)
 
 
-def test_a_text_is_read_as_what_it_is_or_as_the_user_says(both_url, open_page):
+def test_the_model_is_chosen_by_the_text_or_by_the_user(both_url, open_page):
     page = open_page(both_url)
     choice = page.get_by_label("Read as")
 
@@ -220,19 +220,19 @@ def test_a_text_is_read_as_what_it_is_or_as_the_user_says(both_url, open_page):
     read_by("small", "automatic (process)")
 
 
-def test_where_there_is_one_model_there_is_nothing_to_choose(url, open_page):
+def test_with_one_model_there_is_no_choice(url, open_page):
     page = open_page(url)
     paste(page, RECIPE, "eggs")
     assert page.get_by_label("Read as").is_hidden()
 
 
-def test_the_grid_is_walked_with_the_keyboard_and_heard(url, open_page):
+def test_the_grid_works_with_keyboard_and_screen_reader(url, open_page):
     page = open_page(url)
     paste(page, TEXT, "rain", "sun")
     assert page.get_by_role("grid", name="Grid").is_visible()
     heard = page.get_by_role("gridcell", name="created at sea, 75% confident")
     assert heard.count() == 2
-    # One stop for the Tab key, wherever one is.
+    # The grid is a single stop of the Tab key.
     assert page.locator('td[tabindex="0"]').count() == 1
     heard.first.focus()
     for key, row, step in [
@@ -299,11 +299,11 @@ def test_hostile_text_is_shown_as_text(url, open_page, tmp_path):
     ("text", "message"),
     [
         ("", "The text is empty"),
-        ("Go.\nmistake", "made a mistake"),
+        ("Go.\nmistake", "Internal server error"),
         ("Go.\n" + "a" * 1001, "limit"),
     ],
 )
-def test_what_goes_wrong_is_said(url, open_page, text, message):
+def test_errors_are_shown(url, open_page, text, message):
     page = open_page(url, strict=False)
     page.get_by_label("Procedure").fill(text)
     page.get_by_role("button", name="Track").click()
@@ -312,7 +312,7 @@ def test_what_goes_wrong_is_said(url, open_page, text, message):
     assert page.get_by_role("alert").is_hidden()
 
 
-def test_links_that_are_broken_or_too_long_are_said(url, open_page):
+def test_broken_and_too_long_links_are_reported(url, open_page):
     page = open_page(f"{url}/#input=!!!")
     sync_api.expect(page.get_by_role("alert")).to_contain_text("The link is broken")
     page.get_by_label("Procedure").fill("long " * 4000)
@@ -320,7 +320,7 @@ def test_links_that_are_broken_or_too_long_are_said(url, open_page):
     sync_api.expect(page.get_by_role("alert")).to_contain_text("too long for a link")
 
 
-def test_an_example_is_one_click(url, open_page):
+def test_one_click_tracks_an_example(url, open_page):
     page = open_page(url)
     page.get_by_role("button", name="How a coffee maker brews").click()
     sync_api.expect(page.locator("tbody th").first).to_have_text("water")
@@ -336,7 +336,7 @@ def test_an_example_is_one_click(url, open_page):
         (360, "light", "rgb(255, 255, 255)"),
     ],
 )
-def test_it_fits_every_screen_in_both_themes(url, open_page, width, scheme, color, tmp_path):
+def test_the_page_fits_the_screen_in_both_themes(url, open_page, width, scheme, color, tmp_path):
     page = open_page(url, viewport={"width": width, "height": 800}, color_scheme=scheme)
     long = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 2
     paste(page, "\n".join([f"Then it goes to {long}"] * 12), "water", long)
@@ -350,7 +350,7 @@ def test_it_fits_every_screen_in_both_themes(url, open_page, width, scheme, colo
     assert picture.stat().st_size > 10_000
 
 
-def test_the_reference_is_a_plain_page(url, open_page):
+def test_the_api_reference(url, open_page):
     page = open_page(f"{url}/docs")
     assert page.get_by_role("heading", name="POST /api/track").is_visible()
     page.get_by_role("link", name="GridValue").first.click()

@@ -1,4 +1,4 @@
-"""Bodies that are too large or too slow, and clients that go away: message by message."""
+"""Bodies that are too large or too slow, and clients that disconnect, at the ASGI level."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ def part(body, more=True):
 
 
 class Call:
-    """One request, whose messages a test gives one by one."""
+    """One request, whose ASGI messages a test sends one by one."""
 
     def __init__(self, app, headers=()):
         self.messages = asyncio.Queue()
@@ -79,7 +79,7 @@ def run(tracker, test, **limits):
         tracker.gate.set()
 
 
-def test_a_body_may_come_in_parts(tracker):
+def test_a_body_can_arrive_in_parts(tracker):
     async def test(app):
         call = Call(app)
         call.give(part(BODY[:10]), part(b""), part(BODY[10:], more=False))
@@ -88,7 +88,7 @@ def test_a_body_may_come_in_parts(tracker):
     run(tracker, test)
 
 
-def test_a_large_body_is_refused_by_its_length_before_it_is_read(tracker):
+def test_a_body_with_a_large_content_length_is_refused_unread(tracker):
     async def test(app):
         call = Call(app, {"content-length": "8001"})
         status, value, headers = await call.answer()
@@ -102,20 +102,20 @@ def test_a_large_body_is_refused_by_its_length_before_it_is_read(tracker):
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-length": "10"}])
-def test_a_large_body_without_an_honest_length_is_refused_where_it_gets_large(tracker, headers):
+def test_a_large_body_without_a_true_content_length_is_cut_off(tracker, headers):
     async def test(app):
         call = Call(app, headers)
         call.give(*[part(b"x" * 400)] * 50)
         status, value, _ = await call.answer()
         assert (status, value["error"]["code"]) == (413, "body_too_large")
-        # Some of it is read so that the client hears the answer; an endless one is cut off.
+        # Eight times the limit is read, so that most clients get to read the response.
         assert call.n_read == 21
 
     run(tracker, test, body=1000)
     assert tracker.calls == []
 
 
-def test_one_byte_past_the_limit_is_refused_after_the_client_has_sent_all(tracker):
+def test_one_byte_beyond_the_limit_is_refused_after_the_body_is_read(tracker):
     async def test(app):
         for n_spaces, expected in ((1000 - len(BODY), 200), (1001 - len(BODY), 413)):
             call = Call(app, {"content-length": str(len(BODY) + n_spaces)})
@@ -126,7 +126,7 @@ def test_one_byte_past_the_limit_is_refused_after_the_client_has_sent_all(tracke
     run(tracker, test, body=1000)
 
 
-def test_a_body_that_does_not_come_is_not_waited_for_forever(tracker):
+def test_a_body_that_does_not_arrive_gets_408(tracker):
     async def test(app):
         call = Call(app)
         call.give(part(BODY[:10]))
@@ -136,7 +136,7 @@ def test_a_body_that_does_not_come_is_not_waited_for_forever(tracker):
     run(tracker, test, seconds=0.05)
 
 
-def test_a_client_that_goes_while_it_sends_gets_no_answer(tracker):
+def test_a_client_that_disconnects_while_sending_gets_no_response(tracker):
     async def test(app):
         call = Call(app)
         call.give(part(BODY[:10]), GONE)
@@ -147,7 +147,7 @@ def test_a_client_that_goes_while_it_sends_gets_no_answer(tracker):
     assert tracker.calls == []
 
 
-def test_a_client_that_goes_while_it_waits_frees_its_place(tracker):
+def test_a_client_that_disconnects_while_waiting_frees_its_slot(tracker):
     async def test(app):
         tracker.gate.clear()
         (worker, _) = app.state.workers
@@ -166,7 +166,7 @@ def test_a_client_that_goes_while_it_waits_frees_its_place(tracker):
     assert len(tracker.calls) == 1
 
 
-def test_the_type_of_the_body_must_be_json(tracker):
+def test_the_content_type_must_be_json(tracker):
     async def test(app):
         for kind, status in (
             ("text/plain", 415), ("", 415), ("application/x-www-form-urlencoded", 415),
@@ -180,6 +180,6 @@ def test_the_type_of_the_body_must_be_json(tracker):
 
 
 @pytest.mark.parametrize("limits", [{"steps": 0}, {"seconds": -1}, {"seconds": float("nan")}])
-def test_limits_are_above_nothing(limits):
+def test_limits_must_be_positive(limits):
     with pytest.raises(KoalaError, match="must be above 0"):
         Limits(**limits)

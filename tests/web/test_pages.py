@@ -1,4 +1,4 @@
-"""The page's files as they are sent; what they do stands in test_browser.py."""
+"""Static files and headers; test_browser.py tests the behaviour of the page."""
 
 import re
 from html.parser import HTMLParser
@@ -26,7 +26,7 @@ def elements_of(page):
     return Elements(page).elements
 
 
-def test_the_policy_lets_nothing_in():
+def test_the_policy_allows_only_own_files():
     assert POLICY.split("; ") == [
         "default-src 'none'",
         "script-src 'self'",
@@ -40,7 +40,7 @@ def test_the_policy_lets_nothing_in():
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/openapi.json", "/static/app.js", "/api/health"])
-def test_every_answer_has_the_headers(client, path):
+def test_every_response_has_the_security_headers(client, path):
     answer = client.get(path)
     assert answer.status_code == 200
     assert answer.headers["content-security-policy"] == POLICY
@@ -50,7 +50,7 @@ def test_every_answer_has_the_headers(client, path):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_take_only_our_own_files_and_nothing_inline(client, path):
+def test_pages_load_only_own_files_and_have_nothing_inline(client, path):
     page = client.get(path).text
     assert page.lower().startswith("<!doctype html>")
     assert client.head(path).status_code == 200
@@ -67,17 +67,17 @@ def test_pages_take_only_our_own_files_and_nothing_inline(client, path):
             assert attributes["src"].startswith("/static/")
 
 
-def test_no_file_names_another_host_or_makes_markup_of_text():
+def test_no_file_refers_to_another_host_or_parses_text_as_markup():
     for name, (content, _) in read_files().items():
         text = content.decode()
         hosts = set(re.findall(r"https?://[^\s\"')]+", text))
-        assert hosts <= {"http://www.w3.org/2000/svg"}, name  # a name, not an address
+        assert hosts <= {"http://www.w3.org/2000/svg"}, name  # a namespace, never loaded
         assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", text), (
             name
         )
 
 
-def test_scripts_import_only_what_is_there():
+def test_scripts_import_only_existing_files():
     for name, (content, _) in read_files().items():
         for target in re.findall(r'from "\./([^"]+)"', content.decode()):
             assert target in read_files(), name
@@ -91,7 +91,7 @@ def test_colors_are_those_of_the_exported_page():
     assert used <= set(re.findall(r"--([\w-]+):", palette))
 
 
-def test_the_reference_names_every_route_and_type(client):
+def test_the_reference_lists_every_route_and_type(client):
     api = client.get("/openapi.json").json()
     page = client.get("/docs").text
     for path, methods in api["paths"].items():
@@ -102,7 +102,7 @@ def test_the_reference_names_every_route_and_type(client):
     assert links <= ids
 
 
-def test_the_reference_shows_descriptions_as_text():
+def test_the_reference_escapes_descriptions():
     hostile = "<script>alert(1)</script>"
     schema = {"properties": {hostile: {"type": "string", "description": hostile}}}
     page = render_reference(

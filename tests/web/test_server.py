@@ -1,4 +1,4 @@
-"""The real server in a process of its own, with the bundled model."""
+"""The real server in a separate process, with the bundled models."""
 
 import http.client
 import json
@@ -44,7 +44,7 @@ def test_the_bundled_model_tracks_and_explains(served):
     assert [TEXT[start:end] for start, end in first["mentions"]] == ["water"]
 
 
-def test_entities_are_found_and_the_same_every_time(served):
+def test_entities_are_found_deterministically(served):
     answers = [ask(served.url, "/api/track", {"text": TEXT}) for _ in range(2)]
     assert answers[0] == answers[1]
     status, grid = answers[0]
@@ -52,7 +52,7 @@ def test_entities_are_found_and_the_same_every_time(served):
     assert "water" in [entity["name"] for entity in grid["entities"]]
 
 
-def test_a_recipe_is_read_by_the_recipes_model(served):
+def test_a_recipe_is_tracked_by_the_recipes_model(served):
     steps = ["Beat the eggs with sugar in a bowl.", "Bake in the oven."]
     value = {"steps": steps, "entities": ["eggs"]}
     answers = [ask(served.url, "/api/track", {**value, "model": m})[1] for m in ("auto", "small")]
@@ -61,12 +61,12 @@ def test_a_recipe_is_read_by_the_recipes_model(served):
     assert [grid["signature"] for grid in answers] == [m["signature"] for m in models][::-1]
 
 
-def test_a_body_that_is_too_large_is_answered_over_a_real_connection(served):
+def test_a_body_that_is_too_large_gets_413_over_a_real_connection(served):
     status, value = ask(served.url, "/api/track", body=b"x" * 3_000_000)
     assert (status, value["error"]["code"]) == (413, "body_too_large")
 
 
-def test_killed_in_the_middle_it_starts_again_on_its_port_and_ends_when_asked():
+def test_a_killed_server_can_restart_on_its_port_and_ends_on_ctrl_c():
     first = Process()
     port = urlsplit(first.url).port
     body = json.dumps({"text": TEXT, "entities": ["water"]}).encode()
@@ -85,7 +85,7 @@ def test_killed_in_the_middle_it_starts_again_on_its_port_and_ends_when_asked():
         assert again.end(signal.SIGINT) == 0
 
 
-def test_a_port_in_use_is_said():
+def test_a_port_in_use_is_refused():
     with open_socket("127.0.0.1", 0) as opened:
         port = opened.getsockname()[1]
         with pytest.raises(KoalaError, match=f"Cannot listen on 127.0.0.1 port {port}"):
@@ -100,13 +100,13 @@ def test_a_port_in_use_is_said():
         ("127.0.0.1", -1, "does not exist"),
     ],
 )
-def test_hosts_and_ports_that_do_not_exist_are_said(host, port, message):
+def test_unknown_hosts_and_ports_are_refused(host, port, message):
     with pytest.raises(KoalaError, match=message):
         open_socket(host, port)
 
 
 @pytest.mark.parametrize(("host", "local"), [("127.0.0.1", True), ("0.0.0.0", False)])
-def test_whether_others_can_reach_it(host, local):
+def test_is_local_tells_loopback_from_public_addresses(host, local):
     with open_socket(host, 0) as opened:
         assert is_local(opened) == local
         assert url_of(opened) == f"http://{host}:{opened.getsockname()[1]}"

@@ -3,11 +3,11 @@ from threading import Event
 
 import pytest
 
-from koala.web.worker import LineFullError, StoppedError, TooSlowError, Worker
+from koala.web.worker import QueueFullError, StoppedError, TooSlowError, Worker
 
 
 class Gate:
-    """Work that begins when it is its turn and ends when it is let."""
+    """Work that signals its start and ends when the test allows it."""
 
     def __init__(self, answer="done"):
         self.answer = answer
@@ -28,7 +28,7 @@ async def until(condition):
 
 
 def run(n_waiting, test):
-    """Run a test with a worker, and stop it after."""
+    """Run a test with a worker, and stop the worker afterwards."""
 
     async def whole():
         worker = Worker(n_waiting)
@@ -45,7 +45,7 @@ def start(worker, gate, seconds=60.0):
     return asyncio.ensure_future(worker.do(gate, seconds=seconds))
 
 
-def test_work_is_done_in_the_order_it_came():
+def test_jobs_run_in_order():
     async def test(worker):
         order = []
         jobs = [worker.do(lambda _, n=n: order.append(n), seconds=30) for n in range(5)]
@@ -55,7 +55,7 @@ def test_work_is_done_in_the_order_it_came():
     run(5, test)
 
 
-def test_errors_of_the_work_arrive_and_the_worker_goes_on():
+def test_an_error_reaches_the_caller_and_the_worker_continues():
     def fail(_):
         raise TimeoutError("mine")
 
@@ -67,12 +67,12 @@ def test_errors_of_the_work_arrive_and_the_worker_goes_on():
     run(1, test)
 
 
-def test_past_the_line_nothing_is_taken_on():
+def test_a_full_queue_refuses_jobs():
     async def test(worker):
         gates = [Gate(n) for n in range(3)]
         tasks = [start(worker, gate) for gate in gates]
         await until(lambda: gates[0].begun.is_set() and worker.waiting == 2)
-        with pytest.raises(LineFullError):
+        with pytest.raises(QueueFullError):
             await worker.do(Gate(), seconds=30)
         for gate in gates:
             gate.may_end.set()
@@ -82,7 +82,7 @@ def test_past_the_line_nothing_is_taken_on():
     run(2, test)
 
 
-def test_who_leaves_the_line_frees_a_place_and_is_never_served():
+def test_a_cancelled_job_frees_its_slot_and_never_runs():
     async def test(worker):
         first, second, third = Gate(), Gate(), Gate()
         serving, waiting = start(worker, first), start(worker, second)
@@ -100,7 +100,7 @@ def test_who_leaves_the_line_frees_a_place_and_is_never_served():
     run(1, test)
 
 
-def test_who_waits_too_long_is_told_and_leaves_the_line():
+def test_a_queued_job_past_its_time_leaves_the_queue():
     async def test(worker):
         first, second = Gate(), Gate()
         serving = start(worker, first)
@@ -115,7 +115,7 @@ def test_who_waits_too_long_is_told_and_leaves_the_line():
     run(4, test)
 
 
-def test_work_past_its_time_is_told_that_nobody_waits_and_others_are_served_after():
+def test_a_running_job_past_its_time_is_unwanted_and_later_jobs_run():
     async def test(worker):
         slow = Gate()
         task = start(worker, slow, seconds=0.2)
@@ -131,7 +131,7 @@ def test_work_past_its_time_is_told_that_nobody_waits_and_others_are_served_afte
     run(1, test)
 
 
-def test_a_stopped_worker_answers_those_who_wait_and_finishes_what_it_began():
+def test_a_stopped_worker_fails_queued_jobs_and_finishes_the_running_one():
     async def test(worker):
         first, second = Gate(), Gate()
         serving, waiting = start(worker, first), start(worker, second)

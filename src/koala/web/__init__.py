@@ -1,1 +1,1 @@
-"""The page and the HTTP API: texts in, grids with reasons out, safe to put on a port."""
+"""Web page and HTTP API: texts in, grids with reasons out, with limits on every request."""

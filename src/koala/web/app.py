@@ -1,4 +1,4 @@
-"""The application: routes over the tracker and its worker."""
+"""The FastAPI application: routes, error handlers, and workers that do the computing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -31,17 +31,17 @@ from koala.web.schemas import (
     ModelValue,
 )
 from koala.web.service import check_documents, track_documents
-from koala.web.worker import IsWanted, LineFullError, StoppedError, TooSlowError, Worker
+from koala.web.worker import IsWanted, QueueFullError, StoppedError, TooSlowError, Worker
 
 T = TypeVar("T")
 _DESCRIPTION = (
-    "koala reads a text that describes a procedure and tells, for every entity and every step, "
-    "whether it exists, is created, moved or destroyed, and where it is."
+    "koala reads a text that describes a procedure and predicts, for every entity and every step, "
+    "whether the entity is created, moved or destroyed, and where it is."
 )
 
 
 def build_app(trackers: Trackers, limits: Limits | None = None) -> FastAPI:
-    """Build the application around trackers, which from now on one thread alone uses."""
+    """Build the application; from now on, only its worker thread may use the trackers."""
     limits = limits or Limits()
     tracking = Worker(limits.waiting, name="tracker")
     drawing = Worker(limits.waiting, name="drawing")
@@ -55,7 +55,8 @@ def build_app(trackers: Trackers, limits: Limits | None = None) -> FastAPI:
         title="koala",
         version=__version__,
         description=_DESCRIPTION,
-        # FastAPI's own pages fetch scripts from elsewhere; ours is below.
+        # FastAPI's own pages load scripts from a CDN and run inline scripts, which the content
+        # security policy forbids; `/docs` below is a plain page instead.
         docs_url=None,
         redoc_url=None,
         lifespan=live,
@@ -71,7 +72,7 @@ def build_app(trackers: Trackers, limits: Limits | None = None) -> FastAPI:
 
 
 def stop(app: FastAPI) -> None:
-    """Take no work on any more; those who wait are answered with 503."""
+    """Accept no more work; requests in the queue are answered with 503."""
     for worker in app.state.workers:
         worker.stop()
 
@@ -79,7 +80,7 @@ def stop(app: FastAPI) -> None:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(404)
     async def find_nothing(request: Request, _error: HTTPException) -> Response:
-        message = f"There is nothing at {request.url.path}. The API is described at /docs."
+        message = f"Path {request.url.path} does not exist. The API is described at /docs."
         return build_answer(HTTPException(404, message))
 
     @app.exception_handler(HTTPException)
@@ -91,9 +92,9 @@ def _add_errors(app: FastAPI) -> None:
         return build_answer(find_problem(error.errors()))
 
     @app.exception_handler(Exception)
-    async def regret(_request: Request, _error: Exception) -> Response:
-        # What went wrong is in the server's log, with a traceback; not in the answer.
-        message = "The server made a mistake; it is in its log."
+    async def fail(_request: Request, _error: Exception) -> Response:
+        # The traceback is in the server's log, not in the response.
+        message = "Internal server error; see the server's log."
         return build_answer(RequestError(500, "internal", message))
 
 
@@ -118,9 +119,9 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _add_information(app: FastAPI, trackers: Trackers, worker: Worker, limits: Limits) -> None:
-    @app.get("/api/health", response_description="It is up.")
+    @app.get("/api/health", response_description="The server is up.")
     async def health() -> Health:
-        """Tell that the server is up, what it runs and what it allows."""
+        """Give the version, the models, the length of the queue and the limits of the server."""
         models = [
             ModelValue(name=name, signature=signature)
             for name, signature in trackers.signatures.items()
@@ -134,9 +135,9 @@ def _add_information(app: FastAPI, trackers: Trackers, worker: Worker, limits: L
             limits=asdict(limits),
         )
 
-    @app.get("/api/examples", response_description="The procedures.")
+    @app.get("/api/examples", response_description="The examples.")
     async def examples() -> list[ExampleValue]:
-        """Give the bundled procedures, as texts with the entities to track."""
+        """Give the bundled example procedures: texts with the entities to track."""
         return [_build_example(name) for name in list_examples()]
 
 
@@ -153,11 +154,11 @@ def _add_tracking(app: FastAPI, trackers: Trackers, worker: Worker, limits: Limi
         response_class=Response,
         responses={
             **ERRORS,
-            200: {"model": GridValue | list[GridValue], "description": "What came of it."},
+            200: {"model": GridValue | list[GridValue], "description": "The grid or grids."},
         },
     )
     async def track(request: Request, documents: Documents) -> Response:
-        """Track one procedure, or a list of them; the answer is one grid, or a list."""
+        """Track one procedure or a list of them; the response is one grid or a list of grids."""
         in_list = isinstance(documents, list)
         wanted = documents if isinstance(documents, list) else [documents]
         check_documents(wanted, limits, trackers.choices, in_list=in_list)
@@ -180,9 +181,9 @@ def _add_export(app: FastAPI, worker: Worker, limits: Limits) -> None:
     async def export(
         request: Request,
         grids: Grids,
-        format: Annotated[ExportFormat, Query(description="What to write.")],
+        format: Annotated[ExportFormat, Query(description="Format of the file.")],
     ) -> Response:
-        """Write a grid, or several, as a file; they come as `/api/track` gave them."""
+        """Convert one grid or several, as returned by `/api/track`, to a file."""
         values = grids if isinstance(grids, list) else [grids]
 
         def work(_is_wanted: IsWanted) -> str:
@@ -193,20 +194,20 @@ def _add_export(app: FastAPI, worker: Worker, limits: Limits) -> None:
 
         answer = await _do(worker, work, request, limits)
         kind, ending = TYPES[format]
-        # Never shown in our own name: a file to keep.
+        # An attachment: the browser saves the file and never shows it under the server's origin.
         headers = {"content-disposition": f'attachment; filename="grid.{ending}"'}
         return Response(answer, media_type=kind, headers=headers)
 
 
 async def _do(worker: Worker, work: Callable[[IsWanted], T], request: Request, limits: Limits) -> T:
-    """Have work done while the client waits; say why if it is not done."""
+    """Run work while the client waits; turn failures of the queue into error responses."""
     try:
         return await _while_there(request, worker.do(work, seconds=limits.seconds))
-    except LineFullError:
+    except QueueFullError:
         raise RequestError(
             429,
             "busy",
-            f"{limits.waiting} requests wait already. Try again soon.",
+            f"The queue is full ({limits.waiting} requests). Try again soon.",
             headers={"retry-after": "1"},
         ) from None
     except StoppedError:
@@ -215,20 +216,20 @@ async def _do(worker: Worker, work: Callable[[IsWanted], T], request: Request, l
         ) from None
     except TooSlowError:
         message = (
-            f"There was no answer after {limits.seconds:g} seconds, with the time in line. "
-            "Send less, or try again later."
+            f"The request took more than {limits.seconds:g} seconds, including the time in the "
+            "queue. Send less text, or try again later."
         )
         raise RequestError(503, "too_slow", message, headers={"retry-after": "5"}) from None
 
 
 async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Wait as long as the client does; one that has gone frees its place in line."""
+    """Wait for the work; if the client disconnects first, cancel it and free its queue slot."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_wait_until_gone(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise RequestError(499, "gone", "The client has gone.")
+            raise RequestError(499, "gone", "The client has disconnected.")
         return task.result()
     finally:
         gone.cancel()

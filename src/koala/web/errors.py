@@ -1,4 +1,4 @@
-"""Every answer that is not a success, as JSON: `{"error": {"code", "message", "field"?}}`."""
+"""Error responses, as JSON: `{"error": {"code", "message", "field"?}}`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 
 
 class RequestError(HTTPException):
-    """A request that is refused."""
+    """A refused request: HTTP status, code, message and the field that is wrong."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class RequestError(HTTPException):
 
 
 def build_answer(error: HTTPException) -> Response:
-    """Build the answer to a request that is refused."""
+    """Build the response to a refused request."""
     if not isinstance(error, RequestError):
         code = _CODES.get(error.status_code, "error")
         error = RequestError(error.status_code, code, error.detail, headers=error.headers)
@@ -43,14 +43,14 @@ def build_answer(error: HTTPException) -> Response:
 
 
 def find_problem(errors: Sequence[Mapping[str, Any]]) -> RequestError:
-    """Say what is wrong with a request that does not have the shape it should have."""
+    """Build the error of an invalid request from pydantic's list of errors: the first of them."""
     first, *others = errors
     _, *parts = first["loc"]  # without "body" or "query"
-    # The names of the union's members are ours, not the request's.
+    # "one" and "many" are tags of the union in koala.web.schemas, not fields of the request.
     if parts[:1] in (["one"], ["many"]):
         parts = parts[1:]
     field = ".".join(map(str, parts)) or None
     message = str(first["msg"]).removeprefix("Value error, ")
     where = f"{field}: " if field else ""
-    more = f" ({len(others)} more.)" if others else ""
+    more = f" ({len(others)} more errors.)" if others else ""
     return RequestError(422, "invalid", f"{where}{message}.{more}", field=field)

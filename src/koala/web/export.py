@@ -1,4 +1,4 @@
-"""Grids that come and files that go."""
+"""Grids from a request, and the file formats they can be exported to."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from koala.web.schemas import GridValue, ReasonValue
 
 
 class ExportFormat(StrEnum):
-    """What a grid can be written as."""
+    """File format of an exported grid."""
 
     JSON = "json"
     TSV = "tsv"
@@ -30,11 +30,11 @@ TYPES = {
     ExportFormat.DOT: ("text/vnd.graphviz; charset=utf-8", "dot"),
     ExportFormat.SVG: ("image/svg+xml", "svg"),
 }
-"""The type of the answer, and how the file's name ends."""
+"""Content type and file name suffix of each format."""
 
 
 def read_shown(value: GridValue) -> Shown:
-    """Build a grid from what a request holds, with the reasons if every cell has one."""
+    """Build the grid of a request, as an explanation if every cell has a reason."""
     grid = Grid.from_dict(value.model_dump(exclude_none=True))
     reasons = tuple(
         tuple(_read_reason(cell.reason) for cell in entity.steps if cell.reason)

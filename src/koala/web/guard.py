@@ -1,4 +1,4 @@
-"""What stands before the routes: few requests at a time, small bodies in good time, headers."""
+"""ASGI middleware: limits on concurrent requests, body size and time; security headers."""
 
 import asyncio
 import json
@@ -12,15 +12,16 @@ from koala.web.headers import HEADERS
 from koala.web.limits import Limits
 
 _PATIENCE = 8
-"""Times the limit that is read of a body, and dropped: most clients send all, then listen."""
+"""A body of up to this many times the limit is read and dropped before it is refused, because most
+clients read the response only after they have sent everything."""
 _READS_JSON = ("/api/track", "/api/export")
-"""Where a body is expected; elsewhere the routes say what they think of one."""
+"""Paths that expect a JSON body."""
 _CLOSE = {"connection": "close"}
-"""For answers that come before the whole body: what is left of it is not read."""
+"""Header of responses that are sent before the whole body is read."""
 
 
 class Guard:
-    """Reads a request's body within the limits before anything else sees it."""
+    """Reads and checks the body of each request before the application sees it."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
@@ -28,7 +29,7 @@ class Guard:
         self._n_requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer it."""
+        """Pass a request on to the application, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -53,18 +54,19 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         limits, headers = self._limits, Headers(scope=scope)
         if self._n_requests > limits.requests:
-            message = f"More than {limits.requests} requests came at a time. Try again soon."
+            message = f"The server allows {limits.requests} requests at a time. Try again soon."
             raise RequestError(429, "busy", message, headers={"retry-after": "1"} | _CLOSE)
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length) > limits.body * _PATIENCE:
             raise _too_large(limits)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if _expects_json(scope) and kind != "application/json":
-            message = f"The body is {kind or 'of no named type'}; application/json was expected."
+            given = kind or "missing"
+            message = f"The content-type is {given}; application/json was expected."
             raise RequestError(415, "not_json", message, headers=_CLOSE)
 
     async def _read(self, receive: Receive) -> bytes | None:
-        """Read the body; none if the client goes away meanwhile."""
+        """Read the body; give None if the client disconnects meanwhile."""
         limits, body, size = self._limits, bytearray(), 0
         try:
             async with asyncio.timeout(limits.seconds):
@@ -79,7 +81,7 @@ class Guard:
                     if not message.get("more_body") or size > limits.body * _PATIENCE:
                         break
         except TimeoutError:
-            problem = f"The body was not here after {limits.seconds:g} seconds."
+            problem = f"The body did not arrive within {limits.seconds:g} seconds."
             raise RequestError(408, "slow_body", problem, headers=_CLOSE) from None
         if size > limits.body:
             raise _too_large(limits)
@@ -91,21 +93,21 @@ def _expects_json(scope: Scope) -> bool:
 
 
 def _check_json(body: bytes) -> None:
-    """Refuse what the standard library would take and could not write again, and deep nesting."""
+    """Refuse invalid JSON, deep nesting, and numbers that cannot be written as JSON again."""
     try:
-        # 1e999 is read as infinity, which JSON cannot say.
+        # 1e999 is read as infinity, which JSON cannot represent.
         json.dumps(from_json(body, allow_inf_nan=False), allow_nan=False)
     except ValueError as error:
         raise RequestError(400, "not_json", f"The body is not JSON: {error}.") from None
 
 
 def _too_large(limits: Limits) -> RequestError:
-    message = f"The body is too large; {limits.body:,} bytes are the limit."
+    message = f"The body is too large; the limit is {limits.body:,} bytes."
     return RequestError(413, "body_too_large", message, headers=_CLOSE)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Give the body once, then whatever else comes: that the client has gone."""
+    """Give the body once, then later messages, such as the client's disconnect."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -1,4 +1,4 @@
-"""The headers of every answer: what a browser may do with it."""
+"""Security headers of every response."""
 
 POLICY = "; ".join(
     [
@@ -12,7 +12,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
-"""Nothing but our own files runs or is drawn; pictures may also stand in the page itself."""
+"""Content security policy: only the server's own files are loaded; images also as data: URLs."""
 
 HEADERS = {
     "content-security-policy": POLICY,
@@ -21,6 +21,6 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    # What a text says stays out of caches; the page's own files are small.
+    # Users' texts must not be cached, and the page's own files are small.
     "cache-control": "no-store",
 }

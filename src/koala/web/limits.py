@@ -1,4 +1,4 @@
-"""How much one request may ask for, and how many requests may be here at a time."""
+"""Limits of the server: size and time of a request, and number of requests."""
 
 from dataclasses import dataclass, fields
 
@@ -7,32 +7,32 @@ from koala.errors import KoalaError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is past a limit gets an answer that names it."""
+    """Maximum values; a request beyond one gets an error that names it."""
 
     body: int = 1024 * 1024
-    """Bytes of a request."""
+    """Bytes per request."""
     documents: int = 16
-    """Procedures of a request."""
+    """Procedures per request."""
     steps: int = 100
-    """Steps of a procedure."""
+    """Steps per procedure."""
     entities: int = 32
-    """Entities that a procedure names."""
+    """Named entities per procedure."""
     characters: int = 20_000
-    """Characters of a procedure's text."""
+    """Characters per procedure."""
     step_characters: int = 1_000
-    """Characters of one step."""
+    """Characters per step."""
     name_characters: int = 200
-    """Characters of an entity's name, its aliases among them."""
+    """Characters of an entity's name, including aliases."""
     seconds: float = 60
-    """Seconds until the body is here, and again from then until the answer is."""
+    """Seconds for receiving the body, and again for the response."""
     waiting: int = 16
-    """Requests that wait for the tracker beside the one it works on."""
+    """Requests in the queue of the tracker, besides the one in work."""
     requests: int = 64
-    """Requests at a time, whatever they ask for; a body is kept for each."""
+    """Concurrent requests of any kind; the body of each is held in memory."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            # Not `value <= 0`, which NaN passes.
+            # `value <= 0` would let NaN pass.
             if not value > 0:
                 raise KoalaError(f"The limit on {field.name} is {value}; it must be above 0.")

@@ -1,4 +1,4 @@
-"""The page's own files, read once; no request reaches the file system."""
+"""Static files of the web page, read once, so that no request reaches the file system."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -15,9 +15,9 @@ _TYPES = {
 
 @lru_cache(maxsize=1)
 def read_files() -> Mapping[str, tuple[bytes, str]]:
-    """Give all files by name, each with its type.
+    """Give the content and content type of all files, by name.
 
-    The colours and the table are those of the exported page: `grid.css` is its style sheet.
+    `grid.css` is the style sheet of exported pages, so that both look the same.
     """
     folder = files(__package__).joinpath("static")
     read = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

@@ -1,4 +1,8 @@
-"""The description of the API as a page, from its OpenAPI description; nothing is fetched."""
+"""HTML reference of the API, rendered from its OpenAPI description.
+
+FastAPI's own pages are not used: they need inline scripts, which the content security policy
+forbids, and more than a megabyte of scripts.
+"""
 
 import json
 import re
@@ -34,7 +38,7 @@ def render_reference(api: Schema) -> str:
 <main class="reference">
 <h1>{escape(info["title"])} HTTP API <span class="quiet">{escape(info["version"])}</span></h1>
 <p>{_text(info["description"])}</p>
-<p><a href="/">The page</a> · <a href="/openapi.json">OpenAPI description</a></p>
+<p><a href="/">Web page</a> · <a href="/openapi.json">OpenAPI description</a></p>
 {_lines(routes)}
 <section><h2>Types</h2>
 {_lines(types)}
@@ -46,7 +50,7 @@ def render_reference(api: Schema) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape a description; what stands between backticks is code."""
+    """Escape a description; text between backticks becomes code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -60,10 +64,10 @@ def _render_route(method: str, path: str, route: Schema) -> str:
         (parameter["name"], parameter["schema"], parameter.get("required", False))
         for parameter in route.get("parameters", [])
     ]
-    answers = [
-        f"<li><b>{escape(status)}</b> {_text(answer['description'])}"
-        f"{''.join(_render_content(answer))}</li>"
-        for status, answer in sorted(route["responses"].items())
+    responses = [
+        f"<li><b>{escape(status)}</b> {_text(response['description'])}"
+        f"{''.join(_render_content(response))}</li>"
+        for status, response in sorted(route["responses"].items())
     ]
     parts = [
         f"<section><h2><code>{escape(method.upper())} {escape(path)}</code></h2>",
@@ -71,19 +75,19 @@ def _render_route(method: str, path: str, route: Schema) -> str:
         _render_fields(fields) if fields else "",
         f"<p>Body: {_name(body['schema'])}</p>" if body else "",
         "<ul>",
-        *answers,
+        *responses,
         "</ul></section>",
     ]
     return _lines(parts)
 
 
-def _render_content(answer: Schema) -> list[str]:
-    """Name what an answer holds: a type of ours, or a kind of file."""
+def _render_content(response: Schema) -> list[str]:
+    """Name the content of a response: a schema, or a content type."""
     return [
         f" — {_name(content['schema'])}"
         if content.get("schema")
         else f" <code>{escape(kind)}</code>"
-        for kind, content in answer.get("content", {}).items()
+        for kind, content in response.get("content", {}).items()
     ]
 
 
@@ -114,7 +118,7 @@ def _render_fields(fields: Iterable[tuple[str, Schema, bool]]) -> str:
 
 
 def _name(schema: Schema) -> str:
-    """Name a type as HTML, with links to the types of ours."""
+    """Name a type as HTML, with links to the schemas on the page."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f'<a href="#{escape(name)}">{escape(name)}</a>'

@@ -1,4 +1,4 @@
-"""The JSON of the API, as types: they check what comes and describe what goes."""
+"""JSON schemas of the API: they validate requests and describe responses."""
 
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ _STRICT = ConfigDict(strict=True)
 
 
 def _read_id(value: object) -> object:
-    """Take a number as a name, too."""
+    """Accept a number as an id."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -31,7 +31,7 @@ Id = Annotated[
 
 
 class Document(BaseModel):
-    """A procedure to track; fields with other names come back as they are."""
+    """A procedure to track. Other fields are copied to the response."""
 
     model_config = ConfigDict(
         **_STRICT,
@@ -49,106 +49,113 @@ class Document(BaseModel):
     )
     __pydantic_extra__: dict[str, JsonValue] = Field(init=False)
 
-    id: Id = Field(None, description="A name for it; else its number in the request.")
+    id: Id = Field(None, description="Id of the procedure; default: its number in the request.")
     text: str | None = Field(
-        None, description="One step a line, or one a sentence if it is a single line."
+        None,
+        description="The text. Each line is a step; in a single line, each sentence is a step.",
     )
-    steps: list[str] | None = Field(None, description="Instead of `text`: the steps.")
+    steps: list[str] | None = Field(None, description="The steps, instead of `text`.")
     entities: list[str] | None = Field(
         None,
-        description="What to track, aliases with `;`. Where none are named, those worth it are "
-        "found.",
+        description="Entities to track, aliases separated by `;`. Default: the entities found in "
+        "the text.",
     )
     question: str = Field(
         "",
-        # Earlier versions called it prompt.
+        # "prompt" is its name in earlier versions.
         validation_alias=AliasChoices("question", "prompt"),
-        description="The question that the text answers. It helps to find triples, and some "
-        "models read it.",
+        description="The question that the text answers. It improves retrieval, and some models "
+        "read it.",
     )
     model: str = Field(
         "auto",
-        description="Which of the models that `/api/health` names is to read it; `auto`: the one "
-        "that fits the text. The `signature` of the grid says which did.",
+        description="Name of a model that `/api/health` lists, or `auto` for the one that fits the "
+        "text. The `signature` of the grid names the model that was used.",
     )
-    find: bool = Field(False, description="Also find entities beside those that are named.")
+    find: bool = Field(False, description="Find further entities besides the given ones.")
     explain: bool = Field(False, description="Give a reason for every cell.")
 
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, value: object) -> object:
-        """Take null in a field of ours as if the field were missing; `koala batch` does so, too."""
+        """Treat null in a field of this schema as missing, as `koala batch` does."""
         if not isinstance(value, dict):
             return value
-        ours = cls.model_fields
-        return {key: each for key, each in value.items() if each is not None or key not in ours}
+        known = cls.model_fields
+        return {key: each for key, each in value.items() if each is not None or key not in known}
 
     @model_validator(mode="after")
     def _check(self) -> "Document":
         if (self.text is None) == (self.steps is None):
-            raise ValueError('Give "text" (a string) or "steps" (a list of strings), one of them')
+            raise ValueError('Give either "text" (a string) or "steps" (a list of strings)')
         return self
 
     @property
     def content(self) -> str | list[str]:
-        """The text, or the steps."""
+        """The text or the steps, whichever was given."""
         return self.text if self.text is not None else self.steps or []
 
 
 class TripleValue(BaseModel):
-    """A fact that was read for an entity, and its share of the attention."""
+    """A retrieved triple, and its share of the attention."""
 
     model_config = _STRICT
     head: str
     relation: str
     tail: str
-    sentence: str = Field(description="The triple in English.")
-    weight: float
+    sentence: str = Field(description="The triple as an English sentence.")
+    weight: float = Field(description="Share of the attention.")
 
 
 class ReasonValue(BaseModel):
-    """What speaks for a cell."""
+    """Probabilities and evidence of a cell."""
 
-    # Not strict: JSON has no pairs, only lists.
-    actions: dict[Literal["NONE", "CREATE", "MOVE", "DESTROY"], float]
-    exists: float = Field(description="How probable it is that the entity exists after the step.")
-    locations: dict[str, float] = Field(description="The most probable places, best first.")
-    mentions: list[tuple[int, int]] = Field(
-        description="Where the step names the entity: offsets in Unicode characters."
+    # Not strict, because JSON has lists where `mentions` has tuples.
+    actions: dict[Literal["NONE", "CREATE", "MOVE", "DESTROY"], float] = Field(
+        description="Probability of each action."
     )
-    triples: list[TripleValue]
+    exists: float = Field(description="Probability that the entity exists after the step.")
+    locations: dict[str, float] = Field(description="The most probable locations, best first.")
+    mentions: list[tuple[int, int]] = Field(
+        description="Mentions of the entity in the step: start and end in Unicode characters."
+    )
+    triples: list[TripleValue] = Field(description="Triples, most attended first.")
 
 
 class CellValue(BaseModel):
-    """What one step does to one entity."""
+    """The effect of one step on one entity."""
 
     model_config = _STRICT
     step: int
     action: Literal["NONE", "CREATE", "MOVE", "DESTROY"]
-    before: str = Field(description="`-`: does not exist, `?`: place unknown.")
-    after: str
-    confidence: float | None = None
+    before: str = Field(
+        description="Location before the step; `-`: does not exist, `?`: location unknown."
+    )
+    after: str = Field(description="Location after the step.")
+    confidence: float | None = Field(None, description="Probability of the cell.")
     reason: ReasonValue | None = None
 
 
 class EntityValue(BaseModel):
-    """One entity through all steps."""
+    """One entity in all steps."""
 
     model_config = _STRICT
     name: str
-    initial: str = Field(description="The place before step 1.")
+    initial: str = Field(description="Location before step 1.")
     steps: list[CellValue]
 
 
 class GridValue(BaseModel):
-    """All entities of a procedure through all its steps."""
+    """All entities of a procedure in all its steps."""
 
     model_config = ConfigDict(**_STRICT, extra="allow")
     id: str
     steps: list[str]
     entities: list[EntityValue]
-    signature: str | None = Field(None, description="What made the grid.")
-    warnings: list[str] | None = Field(None, description="What makes it doubtful, if anything.")
+    signature: str | None = Field(
+        None, description="Model, decoding and knowledge that made the grid."
+    )
+    warnings: list[str] | None = Field(None, description="Reasons to doubt the grid, if any.")
 
 
 def _is_list(value: object) -> str:
@@ -166,7 +173,7 @@ Grids = Annotated[
 
 
 class ExampleValue(BaseModel):
-    """A procedure to try."""
+    """A bundled example."""
 
     name: str
     title: str
@@ -175,23 +182,23 @@ class ExampleValue(BaseModel):
 
 
 class ModelValue(BaseModel):
-    """A model that can be asked for."""
+    """A model that requests can name."""
 
     name: str
-    signature: str = Field(description="What stands in every grid that it makes.")
+    signature: str = Field(description="Signature of the model's grids.")
 
 
 class Health(BaseModel):
-    """How the server is."""
+    """State of the server."""
 
     status: Literal["ok"]
     version: str
-    model: str = Field(description="The signature of the first model.")
+    model: str = Field(description="Signature of the first model.")
     models: list[ModelValue] = Field(
-        description="All of them; the first reads what no other one fits."
+        description="All models; `auto` uses the first for texts that no other fits."
     )
-    waiting: int = Field(description="Requests in line.")
-    limits: dict[str, int | float]
+    waiting: int = Field(description="Requests in the queue.")
+    limits: dict[str, int | float] = Field(description="Limits on requests.")
 
 
 class Problem(BaseModel):
@@ -203,18 +210,18 @@ class Problem(BaseModel):
 
 
 class ErrorValue(BaseModel):
-    """The body of every answer that is not a success."""
+    """Body of every error response."""
 
     error: Problem
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"model": ErrorValue, "description": "Not JSON."},
-    408: {"model": ErrorValue, "description": "The body came too slowly."},
+    400: {"model": ErrorValue, "description": "The body is not valid JSON."},
+    408: {"model": ErrorValue, "description": "The body arrived too slowly."},
     413: {"model": ErrorValue, "description": "The body is too large."},
-    415: {"model": ErrorValue, "description": "The body is not said to be JSON."},
-    422: {"model": ErrorValue, "description": "Not the expected shape, or past a limit."},
-    429: {"model": ErrorValue, "description": "Too many wait; `Retry-After` says when to come."},
-    500: {"model": ErrorValue, "description": "A mistake of the server."},
-    503: {"model": ErrorValue, "description": "The time was up, or the server is stopping."},
+    415: {"model": ErrorValue, "description": "The content type is not `application/json`."},
+    422: {"model": ErrorValue, "description": "A field is invalid, or exceeds a limit."},
+    429: {"model": ErrorValue, "description": "The queue is full; retry after `Retry-After`."},
+    500: {"model": ErrorValue, "description": "Internal error."},
+    503: {"model": ErrorValue, "description": "Time limit exceeded, or the server is stopping."},
 }

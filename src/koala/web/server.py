@@ -1,4 +1,4 @@
-"""The application on a port: opened first, so that a port in use is said before a model loads."""
+"""Serve the application on a port, which is opened first: a port in use fails before loading."""
 
 import socket
 from ipaddress import ip_address
@@ -10,12 +10,12 @@ from koala.errors import KoalaError
 from koala.web.app import stop
 
 _GRACE = 5
-"""Seconds that requests in work have when the server stops."""
+"""Seconds that running requests have to finish when the server stops."""
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Open a port to listen on; 0 takes any free one."""
-    # Some systems take the number modulo 65536.
+    """Open a port to listen on; 0 chooses a free one."""
+    # Some systems would take the number modulo 65536.
     if not 0 <= port <= 65535:
         raise KoalaError(f"Port {port} does not exist; a number from 0 to 65535 was expected.")
     try:
@@ -24,10 +24,10 @@ def open_socket(host: str, port: int) -> socket.socket:
         )[0]
         opened = socket.socket(family, kind, protocol)
         try:
-            # A server that was killed a moment ago may start again.
+            # Allow a restart directly after a kill.
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind(address)
-            # From here on connections wait until the application is ready.
+            # From now on, connections wait until the application is ready.
             opened.listen()
         except BaseException:
             opened.close()
@@ -35,13 +35,13 @@ def open_socket(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise KoalaError(
             f"Cannot listen on {host} port {port} ({error.strerror}). "
-            "Choose another with --host or --port."
+            "Choose another address with --host or --port."
         ) from None
     return opened
 
 
 def is_local(opened: socket.socket) -> bool:
-    """Tell whether only this machine can reach a port."""
+    """Tell whether only this machine can reach an open port."""
     return ip_address(opened.getsockname()[0]).is_loopback
 
 
@@ -52,7 +52,7 @@ def url_of(opened: socket.socket) -> str:
 
 
 class Server(uvicorn.Server):
-    """A server that answers those in line before it waits for the connections to end."""
+    """A server that, on shutdown, answers queued requests before it waits for connections."""
 
     def __init__(self, app: FastAPI) -> None:
         config = uvicorn.Config(
@@ -67,13 +67,13 @@ class Server(uvicorn.Server):
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop taking work on, then do what uvicorn does."""
+        """Stop accepting work, then shut down as uvicorn does."""
         stop(self._app)
         await super().shutdown(sockets)
 
 
 def serve(app: FastAPI, opened: socket.socket) -> None:
-    """Serve until a signal comes; Ctrl-C is a way to end, not a failure."""
+    """Serve until a signal arrives; Ctrl-C is a normal end."""
     try:
         Server(app).run([opened])
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Requests → tracker → JSON; runs in the worker's thread."""
+"""Check requests, track them and give the response as JSON; tracking runs in the worker thread."""
 
 import json
 from collections.abc import Sequence
@@ -14,44 +14,44 @@ from koala.web.worker import IsWanted
 
 
 class UnwantedError(Exception):
-    """Nobody waits for the answer any more."""
+    """The client no longer waits for the response."""
 
 
 def check_documents(
     documents: Sequence[Document], limits: Limits, choices: Sequence[str], *, in_list: bool
 ) -> None:
-    """Refuse what can be seen to be too much, or not to be here, before a text is read."""
+    """Refuse documents beyond the limits, or for unknown models, before any text is processed."""
     _check(len(documents), limits.documents, "documents", "procedures", None)
     for number, document in enumerate(documents):
-        location = f"{number}." if in_list else ""
-        field = f"{location}text" if document.text is not None else f"{location}steps"
+        prefix = f"{number}." if in_list else ""
+        field = f"{prefix}text" if document.text is not None else f"{prefix}steps"
         content = document.content
         if not isinstance(content, str):
             _check(len(content), limits.steps, "steps", "steps", field)
             for index, step in enumerate(content):
                 _check_step(step, limits, f"{field}.{index}")
-        _check_step(document.question, limits, f"{location}question")
+        _check_step(document.question, limits, f"{prefix}question")
         length = len(content) if isinstance(content, str) else sum(map(len, content))
         _check(length, limits.characters, "characters", "characters", field)
         entities = document.entities or ()
-        _check(len(entities), limits.entities, "entities", "entities", f"{location}entities")
-        names = [(f"{location}entities.{index}", name) for index, name in enumerate(entities)]
-        named = [(f"{location}id", document.id or ""), (f"{location}model", document.model)]
+        _check(len(entities), limits.entities, "entities", "entities", f"{prefix}entities")
+        names = [(f"{prefix}entities.{index}", name) for index, name in enumerate(entities)]
+        named = [(f"{prefix}id", document.id or ""), (f"{prefix}model", document.model)]
         for where, name in [*named, *names]:
-            _check(len(name), limits.name_characters, "name", "characters of a name", where)
+            _check(len(name), limits.name_characters, "name", "characters in a name", where)
         if document.model not in choices:
             message = f"Model {document.model!r} is not served. Served: {', '.join(choices)}."
-            raise RequestError(422, "unknown_model", message, field=f"{location}model")
+            raise RequestError(422, "unknown_model", message, field=f"{prefix}model")
 
 
 def _check(number: int, most: int, code: str, what: str, field: str | None) -> None:
     if number > most:
-        message = f"{number:,} {what} came; {most:,} are the limit."
+        message = f"Too many {what}: {number:,}; the limit is {most:,}."
         raise RequestError(422, f"too_many_{code}", message, field=field)
 
 
 def _check_step(step: str, limits: Limits, field: str) -> None:
-    _check(len(step), limits.step_characters, "characters", "characters of a step", field)
+    _check(len(step), limits.step_characters, "characters", "characters in a step", field)
 
 
 def track_documents(
@@ -62,21 +62,21 @@ def track_documents(
     *,
     in_list: bool,
 ) -> bytes:
-    """Track documents one after the other and give the answer as JSON."""
+    """Track documents one after the other and give the response body."""
     answers = []
     for number, document in enumerate(documents):
         if not is_wanted():
             raise UnwantedError
-        location = f"{number}." if in_list else ""
+        prefix = f"{number}." if in_list else ""
         try:
             if document.text is not None:
-                _check_text(document.text, limits, f"{location}text")
+                _check_text(document.text, limits, f"{prefix}text")
             answers.append(_track(trackers, document, id=str(number + 1)))
         except FileError:
-            # Files are the server's own: where they lie is nobody's business.
+            # An internal error: the message would reveal paths of the server.
             raise
         except KoalaError as error:
-            raise RequestError(422, "not_tracked", str(error), field=location.rstrip(".")) from None
+            raise RequestError(422, "not_tracked", str(error), field=prefix.rstrip(".")) from None
     return json.dumps(answers if in_list else answers[0], ensure_ascii=False).encode()
 
 
@@ -90,7 +90,7 @@ def _check_text(text: str, limits: Limits, field: str) -> None:
 def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]:
     tracker = trackers.choose(document.model, document.content)
     run = tracker.explain if document.explain else tracker.track
-    # No names are no wish to track nothing.
+    # An empty list counts as missing: the entities are found.
     entities = document.entities or None
     grid = run(
         document.content,

@@ -1,4 +1,4 @@
-"""A thread that does one thing at a time, and the short line before it."""
+"""A worker thread that runs one job at a time, with a bounded queue."""
 
 import asyncio
 from collections import deque
@@ -9,19 +9,19 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 IsWanted = Callable[[], bool]
-"""Asked during long work: whether anyone still waits for it."""
+"""Long jobs call this to find out whether a client still waits for the result."""
 
 
-class LineFullError(Exception):
-    """As many wait as may."""
+class QueueFullError(Exception):
+    """The queue is full."""
 
 
 class StoppedError(Exception):
-    """The worker takes nothing on any more."""
+    """The worker is stopped and accepts no more jobs."""
 
 
 class TooSlowError(Exception):
-    """The time was up before the work was done."""
+    """The job was not finished within its time limit."""
 
 
 class _Job:
@@ -38,16 +38,16 @@ class _Job:
 
 
 class Worker:
-    """Runs work in the order it came; what it uses is used by one thread alone.
+    """Runs jobs in order in a single thread, so that they need no locks of their own.
 
-    Python cannot stop a thread in the middle of a computation. Work that nobody waits for any more
-    leaves the line at once; work that has begun goes on until it asks `is_wanted` or ends, and its
-    result is dropped. How long that takes is bounded by what a request may ask for.
+    Python cannot stop a thread in the middle of a computation. A cancelled job leaves the queue at
+    once if it has not begun; otherwise it runs until it calls `is_wanted` or ends, and its result
+    is dropped. The limits on requests bound how long that takes.
     """
 
     def __init__(self, n_waiting: int, *, name: str = "worker") -> None:
         self._n_waiting = n_waiting
-        self._line: deque[_Job] = deque()
+        self._queue: deque[_Job] = deque()
         self._change = Condition()
         self._is_busy = False
         self._is_stopped = False
@@ -56,11 +56,11 @@ class Worker:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
-        return len(self._line)
+        """Number of jobs in the queue."""
+        return len(self._queue)
 
     async def do(self, work: Callable[[IsWanted], T], *, seconds: float) -> T:
-        """Do work in the thread; if the caller is cancelled, its place is free again."""
+        """Run work in the thread and give its result; cancelling the caller frees its slot."""
         job = self._add(work)
         try:
             async with asyncio.timeout(seconds) as time:
@@ -74,11 +74,11 @@ class Worker:
             self._drop(job)
 
     def stop(self) -> None:
-        """Take nothing on any more; who waits is told so, who is being served is served."""
+        """Accept no more jobs: queued ones fail with StoppedError, the running one finishes."""
         with self._change:
             self._is_stopped = True
-            jobs = list(self._line)
-            self._line.clear()
+            jobs = list(self._queue)
+            self._queue.clear()
             self._change.notify()
         for job in jobs:
             if job.future.set_running_or_notify_cancel():
@@ -89,30 +89,30 @@ class Worker:
         with self._change:
             if self._is_stopped:
                 raise StoppedError
-            if len(self._line) + self._is_busy > self._n_waiting:
-                raise LineFullError
-            self._line.append(job)
+            if len(self._queue) + self._is_busy > self._n_waiting:
+                raise QueueFullError
+            self._queue.append(job)
             self._change.notify()
         return job
 
     def _drop(self, job: _Job) -> None:
         job.is_wanted = False
         with self._change:
-            if job in self._line:
-                self._line.remove(job)
+            if job in self._queue:
+                self._queue.remove(job)
 
     def _run(self) -> None:
         while job := self._take():
             if job.future.set_running_or_notify_cancel():
                 job.run()
-            # The next wait may be long: the text and its answer are not kept meanwhile.
+            # Free the text and its result now: the wait for the next job may be long.
             del job
 
     def _take(self) -> _Job | None:
         with self._change:
             self._is_busy = False
-            self._change.wait_for(lambda: self._line or self._is_stopped)
+            self._change.wait_for(lambda: self._queue or self._is_stopped)
             if self._is_stopped:
                 return None
             self._is_busy = True
-            return self._line.popleft()
+            return self._queue.popleft()
