@@ -16,6 +16,7 @@ from koala.cli import (
     encoders,
     evaluate,
     knowledge,
+    mcp,
     models,
     predict,
     pretrain,
@@ -49,6 +50,7 @@ app.command("models", epilog=models.MODELS_EXAMPLE)(models.models_cli)
 app.command("batch", epilog=batch.EXAMPLE)(batch.batch_cli)
 app.command("show", epilog=show.EXAMPLE)(show.show_cli)
 app.command("serve", epilog=serve.EXAMPLE)(serve.serve_cli)
+app.command("mcp", epilog=mcp.EXAMPLE)(mcp.mcp_cli)
 app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")
 app.add_typer(knowledge.app, name="knowledge")

@@ -1,0 +1,1 @@
+"""koala inside other tools: spaCy pipelines and agents (Model Context Protocol)."""
