@@ -1,3 +1,5 @@
+"""Grids of ProPara's single annotators."""
+
 import pytest
 
 from koala.corpora import read_corpus
@@ -27,7 +29,7 @@ GOLD = Grid(
 )
 
 
-def test_blank_lines_and_paragraphs_part_annotators(tmp_path):
+def test_blank_lines_and_paragraphs_separate_annotators(tmp_path):
     path = tmp_path / "all-moves.tsv"
     path.write_text(CHANGES)
     assert find_changes(tmp_path) == path
@@ -43,30 +45,30 @@ def test_blank_lines_and_paragraphs_part_annotators(tmp_path):
     }
 
 
-def test_grids_say_what_each_annotator_saw(tmp_path):
+def test_each_annotator_has_a_grid(tmp_path):
     path = tmp_path / "all-moves.tsv"
     path.write_text(CHANGES)
     first, second = build_grids(GOLD, read_changes(path)["7"])
     assert first["glacier"].locations == ("?", "in the lake", "in the lake")
     assert first["water"].locations == ("-", "-", "?")
-    # The second saw no change of the glacier, so nobody knows where it was for them.
+    # The second annotator marked no change of the glacier, so its location is not given.
     assert second["glacier"].locations == (UNSAID,) * 3
     assert second["water"].locations == ("-", "-", "river")
 
 
-def test_who_did_not_look_at_an_entity_says_what_gold_does():
+def test_an_entity_that_an_annotator_skipped_is_copied_from_gold():
     (grid,) = build_grids(GOLD, [[Change(1, "glacier", "move", "?", "sea")]])
     assert grid["water"] == GOLD["water"]
 
 
-def test_entities_of_one_name_are_as_in_gold():
+def test_entities_with_the_same_name_are_copied_from_gold():
     row = Row.from_locations("plate", ["-", "sea", "sea"])
     twice = Grid("9", GOLD.steps, (row, Row.from_locations("plate", ["?", "?", "land"])))
     (grid,) = build_grids(twice, [[Change(2, "plate", "destroy", "sea", "-")]])
     assert grid == twice
 
 
-def test_a_later_word_counts_and_an_entity_is_there_at_some_time():
+def test_later_changes_count_and_an_entity_that_never_exists_is_copied_from_gold():
     changes = [
         Change(2, "glacier", "move", "hill", "valley"),
         Change(1, "glacier", "move", "?", "lake"),
@@ -79,13 +81,13 @@ def test_a_later_word_counts_and_an_entity_is_there_at_some_time():
     assert grid["water"] == GOLD["water"]
 
 
-def test_one_file_of_changes_is_expected(tmp_path):
-    with pytest.raises(FileError, match=r"all-moves.*none came"):
+def test_a_missing_file_of_changes_is_an_error(tmp_path):
+    with pytest.raises(FileError, match=r"all-moves.*found none"):
         find_changes(tmp_path)
 
 
-def test_the_annotators_of_propara_agree_on_what_exists_when(propara):
-    """As many annotators as the data set has, and existence as in gold nearly everywhere."""
+def test_propara_annotators_agree_on_existence(propara):
+    """The published number of annotators; they agree with gold on existence nearly everywhere."""
     splits = read_corpus(propara).splits
     counts = [len(e.annotators) for split in ("train", "dev") for e in splits[split]]
     assert (len(counts), sum(counts)) == (434, 2153)

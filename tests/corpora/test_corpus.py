@@ -1,4 +1,4 @@
-"""The paper's table 1 is the truth."""
+"""Corpora: statistics as in the paper's table 1, cross-validation folds."""
 
 import pytest
 
@@ -15,7 +15,7 @@ PAPER = {
         "total": (488, 1915, 6.8, 61.4),
     },
     "recipes": {
-        # The paper has 5,932 and 7,425: 157 rare entities of train were filtered, how is unknown.
+        # The paper has 5,932 and 7,425: it filtered 157 rare entities of train by an unknown rule.
         "train": (693, 5932 + 157, 8.8, 93.1),
         "dev": (86, 756, 8.9, 89.1),
         "test": (87, 737, 9.0, 93.9),
@@ -25,7 +25,7 @@ PAPER = {
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_statistics_are_those_of_the_paper(data, name):
+def test_statistics_match_the_paper(data, name):
     figures = read_corpus(data / name).statistics()
     ours = {
         split: (
@@ -39,7 +39,7 @@ def test_statistics_are_those_of_the_paper(data, name):
     assert ours == PAPER[name]
 
 
-def test_folders_that_are_no_corpus(tmp_path):
+def test_folders_without_a_corpus_are_rejected(tmp_path):
     with pytest.raises(FileError, match="no corpus here"):
         read_corpus(tmp_path)
     with pytest.raises(FileError, match="no such folder"):
@@ -49,12 +49,12 @@ def test_folders_that_are_no_corpus(tmp_path):
         read_corpus(tmp_path)
 
 
-def test_folds_part_train_and_dev_without_loss():
+def test_each_example_is_in_the_dev_split_of_exactly_one_fold():
     examples = tuple(Example(Procedure(str(n), (Step("x"),))) for n in range(60))
     corpus = Corpus("propara", {"train": examples[:50], "dev": examples[50:], "test": ()})
     folds = [build_fold(corpus, number, 3) for number in (1, 2, 3)]
-    held = [e.procedure.id for fold in folds for e in fold.splits["dev"]]
-    assert sorted(held, key=int) == [str(n) for n in range(60)]
+    dev_ids = [e.procedure.id for fold in folds for e in fold.splits["dev"]]
+    assert sorted(dev_ids, key=int) == [str(n) for n in range(60)]
     for fold in folds:
         ids = [{e.procedure.id for e in fold.splits[split]} for split in ("train", "dev")]
         assert not ids[0] & ids[1]
@@ -63,8 +63,8 @@ def test_folds_part_train_and_dev_without_loss():
         build_fold(corpus, 4, 3)
 
 
-def test_texts_of_one_prompt_stay_in_one_fold(propara):
-    """As in ProPara's own splits, which share no prompt."""
+def test_texts_with_the_same_question_are_in_the_same_fold(propara):
+    """ProPara's own splits have no question in common, either."""
     corpus = read_corpus(propara)
     questions = [{e.procedure.question for e in corpus.splits[split]} for split in ("train", "dev")]
     assert not questions[0] & questions[1]
@@ -72,7 +72,6 @@ def test_texts_of_one_prompt_stay_in_one_fold(propara):
         fold = build_fold(corpus, number, 3)
         own = [{e.procedure.question for e in fold.splits[split]} for split in ("train", "dev")]
         assert own[0] | own[1] == questions[0] | questions[1]
-        # A full stop makes no other prompt: "Describe the life cycle of a plant" comes with and
-        # without.
+        # The full stop is ignored: "Describe the life cycle of a plant" occurs with and without.
         bare = [{question.rstrip(".?") for question in each} for each in own]
         assert not bare[0] & bare[1]

@@ -1,3 +1,5 @@
+"""koala's JSON lines."""
+
 import json
 
 import pytest
@@ -18,7 +20,7 @@ def read(tmp_path, *values):
     return read_examples(path)
 
 
-def test_texts_steps_and_entities(tmp_path):
+def test_texts_steps_and_entities_are_read(tmp_path):
     one, two = read(
         tmp_path,
         {"id": 5, "text": "1. Mix it.\n2. Bake it.", "entities": ["dough; batter"]},
@@ -30,7 +32,7 @@ def test_texts_steps_and_entities(tmp_path):
     assert (two.procedure.id, two.procedure.question, two.gold) == ("2", "Why?", None)
 
 
-def test_no_entities_are_a_grid_where_something_has_signed_it(tmp_path):
+def test_a_signed_line_without_entities_is_an_empty_grid(tmp_path):
     value = {"id": "a", "steps": ["Hello."], "entities": [], "signature": "model|1"}
     (empty,) = read(tmp_path, value)
     assert empty.gold == Grid("a", ("Hello.",), (), "model|1")
@@ -40,7 +42,7 @@ def test_no_entities_are_a_grid_where_something_has_signed_it(tmp_path):
 
 @settings(max_examples=40)
 @given(grid=grids())
-def test_gold_grids_come_back(tmp_path_factory, grid):
+def test_gold_grids_survive_a_round_trip(tmp_path_factory, grid):
     procedure = Procedure(
         grid.id, tuple(map(Step, grid.steps)), tuple(map(Entity, grid.names)), "Q?"
     )
@@ -69,20 +71,20 @@ def test_gold_grids_come_back(tmp_path_factory, grid):
         ({"text": "A.", "id": [1]}, '"id" must be'),
     ],
 )
-def test_bad_lines_are_refused(tmp_path, value, problem):
+def test_invalid_lines_are_rejected(tmp_path, value, problem):
     with pytest.raises(FileError, match=problem) as caught:
         read(tmp_path, {"text": "Rain falls."}, value)
     assert caught.value.line == 2
 
 
-def test_null_is_as_good_as_missing(tmp_path):
+def test_null_counts_as_missing(tmp_path):
     value = {"id": None, "steps": None, "text": "Rain falls.", "entities": None, "prompt": None}
     (example,) = read(tmp_path, value)
     assert example.procedure.id == "1"
     assert example.procedure.entities == ()
 
 
-def test_an_object_or_a_list_over_several_lines_is_taken(tmp_path):
+def test_an_object_or_a_list_over_several_lines_is_read(tmp_path):
     path = tmp_path / "p.json"
     for value in ({"id": "a", "text": "Rain falls."}, [{"id": "a", "text": "Rain falls."}]):
         path.write_text(json.dumps(value, indent=2))

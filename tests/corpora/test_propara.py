@@ -1,3 +1,5 @@
+"""ProPara's released CSV files."""
+
 import pytest
 
 from koala.corpora import propara as corpus
@@ -5,7 +7,7 @@ from koala.corpora.leaderboard import read_leaderboard
 from koala.errors import FileError
 
 
-def test_both_releases_hold_the_same_grids(propara):
+def test_csv_files_and_leaderboard_have_the_same_grids(propara):
     released = corpus.read_released(propara / "csv").splits
     leaderboard = read_leaderboard(propara / "leaderboard").splits
     for split in ("train", "dev"):
@@ -19,7 +21,7 @@ def test_both_releases_hold_the_same_grids(propara):
             )
 
 
-def test_the_whole_corpus_has_prompts_and_test_entities(propara):
+def test_the_whole_corpus_has_questions_and_entities_of_test(propara):
     splits = corpus.read(propara).splits
     assert {split: len(examples) for split, examples in splits.items()} == {
         "train": 391,
@@ -44,7 +46,7 @@ def write_release(folder, annotations: str, partition: str = "Partition,Paragrap
     (folder / "Paragraphs.csv").write_text("Topic,Prompt,Paragraph ID,Sentence1\nice,How?,2,It.\n")
 
 
-def test_a_small_release(tmp_path):
+def test_a_small_release_is_read(tmp_path):
     write_release(tmp_path, BLOCK)
     (example,) = corpus.read_released(tmp_path).splits["train"]
     assert example.procedure.question == "How does ice form?"
@@ -54,22 +56,26 @@ def test_a_small_release(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("1,state2", "1,state3", "line 5: row 'state3' came; state2 was expected"),
-        ("1,event1", "1,event2", "line 4: row 'event2' came; event1 was expected"),
-        ("1,state1,,lake,-", "1,state1,,lake,", "line 3: the place of 'ice' is empty"),
+        ("1,state2", "1,state3", "line 5: expected row state2, got 'state3'"),
+        ("1,event1", "1,event2", "line 4: expected row event1, got 'event2'"),
+        ("1,state1,,lake,-", "1,state1,,lake,", "line 3: the location of 'ice' is empty"),
         ("1,state2,,-,lake\n", "", "1 events and 1 states"),
-        ("1,SID,PARTICIPANTS,water,ice\n", "", "line 1: row '' came before"),
-        ("1,event1,The lake freezes.,,", "2,event1,The lake freezes.,,", "'2' came inside"),
+        ("1,SID,PARTICIPANTS,water,ice\n", "", "line 1: expected a row with SID .*, got ''"),
+        (
+            "1,event1,The lake freezes.,,",
+            "2,event1,The lake freezes.,,",
+            "row of paragraph '1', got one of '2'",
+        ),
         ("The lake freezes.", '"The lake freezes.', "comma-separated"),
     ],
 )
-def test_a_broken_release_is_refused(tmp_path, old, new, problem):
+def test_an_invalid_release_is_rejected(tmp_path, old, new, problem):
     write_release(tmp_path, BLOCK.replace(old, new))
     with pytest.raises(FileError, match=problem):
         corpus.read_released(tmp_path)
 
 
-def test_a_split_must_be_known_and_have_texts(tmp_path):
+def test_unknown_splits_and_paragraphs_without_text_are_rejected(tmp_path):
     write_release(tmp_path, BLOCK, "Partition,Paragraph ID\nvalid,1\n")
     with pytest.raises(FileError, match="train, dev, test"):
         corpus.read_released(tmp_path)

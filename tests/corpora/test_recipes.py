@@ -1,3 +1,5 @@
+"""The files of Recipes."""
+
 import json
 
 import pytest
@@ -20,7 +22,7 @@ def write(tmp_path, *recipes):
     return path
 
 
-def test_every_change_falls_on_a_step_that_uses_the_ingredient(data):
+def test_ingredients_change_only_in_steps_that_use_them(data):
     splits = read(data / "recipes").splits
     assert [len(splits[split]) for split in ("train", "dev", "test")] == [693, 86, 87]
     for example in (*splits["train"], *splits["dev"]):
@@ -31,7 +33,7 @@ def test_every_change_falls_on_a_step_that_uses_the_ingredient(data):
             )
 
 
-def test_grids_written_and_read_again(data, tmp_path):
+def test_grids_survive_a_round_trip(data, tmp_path):
     golds = [example.gold for example in read(data / "recipes").splits["dev"]]
     path = tmp_path / "out.jsonl"
     path.write_text(write_grids(golds, has_text=True))
@@ -51,20 +53,20 @@ def test_predictions_need_no_text(tmp_path):
         ({"sentences": "mix"}, "sentences"),
         ({"sentences": []}, "no steps"),
         ({"participants": [1]}, "participants"),
-        ({"locations": []}, "0 rows came, 1 were expected"),
-        ({"locations": [["-", "bowl"]]}, "a row of 2 cells came, 3 were expected"),
+        ({"locations": []}, "expected 1 rows, got 0"),
+        ({"locations": [["-", "bowl"]]}, "expected 3 cells in a row, got 2"),
         ({"locations": [["-", "bowl", 3]]}, "lists of strings"),
         ({"locations": [["-", "bowl", ""]]}, "lists of strings"),
-        ({"locations": "x"}, "'x' rows came"),
-        ({"exist": [["E"]]}, "a row of 1 cells came, 2"),
+        ({"locations": "x"}, "expected 1 rows, got 'x'"),
+        ({"exist": [["E"]]}, "expected 2 cells in a row, got 1"),
     ],
 )
-def test_bad_recipes_are_refused_with_their_line(tmp_path, change, problem):
+def test_invalid_recipes_are_rejected_with_their_line(tmp_path, change, problem):
     with pytest.raises(FileError, match=problem) as caught:
         read_examples(write(tmp_path, {**RECIPE, "para_id": "1"}, {**RECIPE, **change}))
     assert caught.value.line == 2
 
 
-def test_a_recipe_twice_is_refused(tmp_path):
+def test_duplicate_recipes_are_rejected(tmp_path):
     with pytest.raises(FileError, match="twice"):
         read_examples(write(tmp_path, RECIPE, RECIPE))

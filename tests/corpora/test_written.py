@@ -1,3 +1,5 @@
+"""The format of koala's own corpus, and its size."""
+
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ def write(folder: Path, text: str, name: str = "household.txt") -> Path:
     return path
 
 
-def test_a_procedure_as_the_guide_writes_it(tmp_path):
+def test_a_procedure_in_the_format_of_the_guide_is_read(tmp_path):
     (written,) = read_file(write(tmp_path, IRON))
     procedure, gold = written.example.procedure, written.example.gold
     assert (written.field, written.topic, written.line) == ("household", "appliances", 1)
@@ -37,7 +39,7 @@ def test_a_procedure_as_the_guide_writes_it(tmp_path):
     assert gold["hot steam"].name == "steam; hot steam"
 
 
-def test_what_is_written_is_read_again(tmp_path):
+def test_procedures_survive_a_round_trip(tmp_path):
     read = read_file(write(tmp_path, IRON))
     assert write_procedures(read) == IRON
 
@@ -56,13 +58,13 @@ def test_splits_are_folders(tmp_path):
     ("old", "new", "problem"),
     [
         ("# [appliances]", "#", "sub-field"),
-        ("| plate | -\n", "| plate\n", "3 cells came, 4 were expected"),
+        ("| plate | -\n", "| plate\n", "expected 4 cells, got 3"),
         ("| ? |", "|  |", "empty name or cell"),
         ("2. Water drips", "Water drips", "neither"),
-        ("steam ; hot steam", "4. The end.\nsteam", "came after the entities"),
+        ("steam ; hot steam", "4. The end.\nsteam", "is after the entities"),
     ],
 )
-def test_bad_forms_are_named_with_their_line(tmp_path, old, new, problem):
+def test_invalid_procedures_are_rejected_with_their_line(tmp_path, old, new, problem):
     text = IRON.replace(old, new)
     if new.startswith("4."):
         text = IRON + "4. The end.\n"
@@ -71,12 +73,12 @@ def test_bad_forms_are_named_with_their_line(tmp_path, old, new, problem):
     assert error.value.line == 1
 
 
-def test_a_title_stands_once_in_a_file(tmp_path):
-    with pytest.raises(FileError, match="came before"):
+def test_titles_are_unique_in_a_file(tmp_path):
+    with pytest.raises(FileError, match="occurs twice"):
         read_file(write(tmp_path, f"{IRON}\n{IRON}"))
 
 
-def test_the_corpus_has_the_size_that_its_card_names():
+def test_the_corpus_has_the_size_given_in_its_data_card():
     corpus = read_corpus(CORPUS)
     sizes = {split: len(examples) for split, examples in corpus.splits.items()}
     assert sizes["dev"] == sizes["test"] == 200

@@ -1,4 +1,4 @@
-"""Corpora: files ↔ (Procedure, gold Grid), splits, statistics."""
+"""Corpora: read and write procedures with gold grids; splits, statistics, checks."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ __all__ = ["Corpus", "Example", "Statistics", "read_corpus"]
 
 
 def read_corpus(folder: str | Path) -> Corpus:
-    """Read a corpus from its folder, telling by what is inside which corpus it is."""
+    """Read a corpus from its folder; the files in it tell which corpus it is."""
     path = Path(folder)
     if not is_folder(path):
         raise FileError(path, "no such folder. Give the folder of a corpus.")

@@ -1,7 +1,7 @@
-"""What single annotators of ProPara said: about five grids a paragraph, of which gold was made.
+"""Grids of ProPara's single annotators: about five per paragraph, from which gold was made.
 
-The file lists changes alone, blank lines stand between annotators. Where an entity was before its
-first change is the change's `From`; of an entity that does not change nothing says where it is.
+The file lists only changes; blank lines separate annotators. The location of an entity before its
+first change is the `From` of that change. For an entity without changes, no location is given.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,18 @@ from koala.grid.states import ABSENT, LAST_TAGS, UNKNOWN
 
 _COLUMNS = ("PID", "SID", "Step", "Participant", "Type", "From", "To")
 PATTERN = "all-moves*.tsv"
-"""What the file of changes is called."""
+"""Name of the file of changes."""
 
 UNSAID = ""
-"""The place of an entity of which an annotator did not say where it is; `?` was said."""
+"""The location of an entity for which an annotator gave none; unlike this, `?` was annotated."""
 
 _NO_STEP = "?"
+"""The step of a change that the annotator assigned to no step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """That a step changes an entity, as an annotator saw it; steps count from 1."""
+    """A change of an entity at a step, as an annotator marked it; steps count from 1."""
 
     step: int
     name: str
@@ -38,13 +39,13 @@ def find_changes(folder: Path) -> Path:
     """Find the file of changes in the folder of the published labels."""
     found = sorted(folder.glob(PATTERN))
     if len(found) != 1:
-        came = ", ".join(path.name for path in found) or "none"
-        raise FileError(folder, f"one file {PATTERN} was expected, {came} came.")
+        names = ", ".join(path.name for path in found) or "none"
+        raise FileError(folder, f"expected one file {PATTERN}, found {names}.")
     return found[0]
 
 
 def read_changes(path: str | Path) -> dict[str, list[list[Change]]]:
-    """Read the changes that each annotator of each paragraph saw; those of no step are left out."""
+    """Read the changes of each annotator by paragraph; changes without a step are skipped."""
     found: dict[str, list[list[Change]]] = {}
     for block in read_blocks(path, _COLUMNS):
         last: str | None = None
@@ -61,9 +62,10 @@ def read_changes(path: str | Path) -> dict[str, list[list[Change]]]:
 
 
 def build_grids(gold: Grid, annotators: Sequence[Sequence[Change]]) -> tuple[Grid, ...]:
-    """Build the grid of each annotator; entities of one name, who cannot be told apart, as in gold.
+    """Build the grid of each annotator from the changes.
 
-    Annotators who contradict themselves are taken at their later word.
+    Entities with the same name cannot be told apart and are copied from gold. If the changes of an
+    annotator contradict each other, the later one counts.
     """
     names = [row.name for row in gold.rows]
     grids = []
@@ -83,7 +85,7 @@ def _build_row(gold: Row, changes: Sequence[Change]) -> Row:
     ]
     own.sort(key=lambda change: change.step)
     if not own and ABSENT in gold.locations:
-        # When things exist all annotators agree: who saw no change here did not look.
+        # Annotators agree on when entities exist: one without changes here skipped the entity.
         return gold
     if not own:
         return Row.from_locations(gold.name, [UNSAID] * (len(gold.steps) + 1))
@@ -91,5 +93,5 @@ def _build_row(gold: Row, changes: Sequence[Change]) -> Row:
     for change in own:
         locations[change.step :] = [change.after or UNKNOWN] * (len(locations) - change.step)
     row = Row.from_locations(gold.name, locations)
-    # An entity that is never there is none.
+    # Every entity of ProPara exists at some time.
     return row if row.tags[-1] in LAST_TAGS else gold

@@ -1,4 +1,4 @@
-"""What may be wrong with procedures that people have written and annotated."""
+"""Check procedures of koala's own corpus for errors, near-duplicates and balance."""
 
 import re
 from collections import Counter
@@ -18,21 +18,22 @@ from koala.grid.states import ABSENT, UNKNOWN, Action
 _WORD = re.compile(r"[^\W_]+")
 _FEWEST_STEPS, _MOST_STEPS = 2, 20
 _SHORTEST = 4
-"""Letters of a word that may be a plural."""
+"""Length of the shortest word that may be a plural, in letters."""
 
 TWINS = 0.62
-"""Cosine from which on two texts of the corpus tell the same."""
+"""Cosine from which two texts of the corpus count as near-duplicates."""
 NEAR = 0.35
-"""Cosine from which on a text is near one of a corpus that must stay unseen."""
+"""Cosine from which a text is too similar to one of a corpus that must stay unseen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """What is wrong, and where."""
+    """A problem and where it is."""
 
     path: Path
     line: int
     title: str
+    """Title of the procedure, or empty for a file that cannot be read."""
     problem: str
 
     def __str__(self) -> str:
@@ -42,23 +43,24 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the cells and changes of procedures are spread."""
+    """Counts of cells and changes in procedures."""
 
     procedures: int
     entities: int
     steps: int
     actions: Counter[Action]
-    """Over entities and steps."""
+    """Actions of all entities at all steps."""
     cells: Counter[str]
-    """Of cells after a step: `-`, `?` or `location`."""
+    """Locations after the steps, by kind: `-`, `?` or `location`."""
     starts: Counter[str]
-    """The same before step 1."""
+    """Locations before step 1, by kind."""
     changes_unnamed: int
     """Changes in steps that do not name the entity."""
     entities_unchanged: int
+    """Entities that never change."""
 
     def to_dict(self) -> dict[str, float | int | dict[str, float]]:
-        """Give plain values; counts as shares."""
+        """Give plain values, with counts as shares."""
         n_changes = self.actions.total() - self.actions[Action.NONE]
         return {
             "procedures": self.procedures,
@@ -80,7 +82,7 @@ def _to_shares(counts: dict[str, int]) -> dict[str, float]:
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
-    """Give the text files among paths and in folders; of a whole corpus those of its splits."""
+    """List the files to check: the given files, *.txt in folders, all splits of a whole corpus."""
     files: list[Path] = []
     for path in paths:
         folders = [path / split for split in SPLITS] if written.is_here(path) else [path]
@@ -88,13 +90,13 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
         if not path.is_dir():
             found = [path]
         if not found:
-            raise FileError(path, "no *.txt files in this folder; procedures were expected.")
+            raise FileError(path, "this folder has no *.txt files; expected files of procedures.")
         files += found
     return files
 
 
 def read_checked(files: Sequence[Path]) -> tuple[list[tuple[Path, Written]], list[Defect]]:
-    """Read files; one that is not in the form is a defect, and the others are read all the same."""
+    """Read files; a file in the wrong format gives a defect, and the other files are still read."""
     read: list[tuple[Path, Written]] = []
     defects = []
     for path in files:
@@ -108,14 +110,14 @@ def read_checked(files: Sequence[Path]) -> tuple[list[tuple[Path, Written]], lis
 def find_defects(
     read: Sequence[tuple[Path, Written]], unseen: Sequence[Procedure] = ()
 ) -> list[Defect]:
-    """Check each procedure by itself, all of them for twins, and all against unseen texts."""
+    """Check every procedure, find near-duplicates, and compare all with unseen texts."""
 
-    def blame(number: int, problem: str) -> Defect:
+    def build_defect(number: int, problem: str) -> Defect:
         path, each = read[number]
         return Defect(path, each.line, each.example.procedure.question, problem)
 
     defects = [
-        blame(number, problem)
+        build_defect(number, problem)
         for number, (_, each) in enumerate(read)
         for problem in find_problems(each)
     ]
@@ -124,26 +126,26 @@ def find_defects(
     for number, procedure in enumerate(procedures):
         first = titles.setdefault(_normalize(procedure.question), number)
         if first != number:
-            defects.append(blame(number, f"the title stands in {read[first][0]}, too."))
+            defects.append(build_defect(number, f"{read[first][0]} has the same title."))
     for pair in find_pairs(procedures, least=TWINS):
         twin = procedures[pair.second].question
-        defects.append(blame(pair.first, f"tells the same as {twin!r} ({pair.cosine:.2f})."))
+        problem = f"near-duplicate of {twin!r} (cosine {pair.cosine:.2f})."
+        defects.append(build_defect(pair.first, problem))
     for pair in find_pairs(procedures, unseen, least=NEAR) if unseen else ():
         other = unseen[pair.second]
-        defects.append(
-            blame(pair.first, f"near {other.id}, {other.question!r} ({pair.cosine:.2f}).")
-        )
+        problem = f"too similar to {other.id}, {other.question!r} (cosine {pair.cosine:.2f})."
+        defects.append(build_defect(pair.first, problem))
     return defects
 
 
 def find_problems(each: Written) -> Iterator[str]:
-    """Find cells that cannot be, and names and locations that the text does not have."""
+    """Find impossible cells, and names and locations that are not in the text."""
     procedure, gold = each.example.procedure, each.example.gold
     if gold is None:
-        yield "no grid."
+        yield "has no grid."
         return
     if not _FEWEST_STEPS <= len(procedure.steps) <= _MOST_STEPS:
-        yield f"{len(procedure.steps)} steps; {_FEWEST_STEPS} to {_MOST_STEPS} are expected."
+        yield f"{len(procedure.steps)} steps; expected {_FEWEST_STEPS} to {_MOST_STEPS}."
     text = f" {' '.join(_normalize(step.text) for step in procedure.steps)} "
     rows = {_normalize(alias): row for row in gold.rows for alias in row.aliases}
     if len({_normalize(row.name) for row in gold.rows}) < len(gold.rows):
@@ -159,16 +161,16 @@ def find_problems(each: Written) -> Iterator[str]:
 
 def _find_impossible(row: Row, rows: dict[str, Row], text: str) -> Iterator[str]:
     own = {_normalize(alias) for alias in row.aliases}
-    said: set[str] = set()
+    reported: set[str] = set()
     for position, location in enumerate(row.locations):
         if location in (ABSENT, UNKNOWN):
             continue
         name = _normalize(location)
-        if f" {name} " not in text and name not in said:
+        if f" {name} " not in text and name not in reported:
             yield f"{row.name}: the text has no {location!r}."
-        said.add(name)
+        reported.add(name)
         if name in own:
-            yield f"{row.name}: inside itself in cell {position}."
+            yield f"{row.name}: located in itself in cell {position}."
             continue
         other = rows.get(name)
         if other is None:
@@ -181,33 +183,26 @@ def _find_impossible(row: Row, rows: dict[str, Row], text: str) -> Iterator[str]
 
 
 def measure_shares(examples: Sequence[Written]) -> Shares:
-    """Count cells, changes and beginnings."""
-    shares = Shares(len(examples), 0, 0, Counter(), Counter(), Counter(), 0, 0)
+    """Count cells, changes and initial locations."""
+    actions: Counter[Action] = Counter()
+    cells: Counter[str] = Counter()
+    starts: Counter[str] = Counter()
     n_entities = n_steps = unnamed = unchanged = 0
     for each in examples:
         gold = each.example.gold
         steps = each.example.procedure.steps
         n_steps += len(steps)
-        stems = [set(_normalize(step.text).split()) for step in steps]
+        words_of_steps = [set(_normalize(step.text).split()) for step in steps]
         for row in gold.rows if gold else ():
             n_entities += 1
-            shares.starts[_kind_of(row.initial)] += 1
+            starts[_kind_of(row.initial)] += 1
             names = set(_normalize(row.name).split())
             unchanged += all(action == Action.NONE for action in row.actions)
-            for cell, here in zip(row.steps, stems, strict=True):
-                shares.actions[cell.action] += 1
-                shares.cells[_kind_of(cell.after)] += 1
-                unnamed += cell.action != Action.NONE and not names & here
-    return Shares(
-        len(examples),
-        n_entities,
-        n_steps,
-        shares.actions,
-        shares.cells,
-        shares.starts,
-        unnamed,
-        unchanged,
-    )
+            for cell, words in zip(row.steps, words_of_steps, strict=True):
+                actions[cell.action] += 1
+                cells[_kind_of(cell.after)] += 1
+                unnamed += cell.action != Action.NONE and not names & words
+    return Shares(len(examples), n_entities, n_steps, actions, cells, starts, unnamed, unchanged)
 
 
 def _kind_of(location: str) -> str:
@@ -215,15 +210,15 @@ def _kind_of(location: str) -> str:
 
 
 def _normalize(phrase: str) -> str:
-    """Lower the letters and make plurals singular; other endings count.
+    """Convert to lower case and make plurals singular.
 
-    A stemmer would take a digester and its digestate for one.
+    Not a stemmer: it would give digester and digestate the same stem.
     """
     return " ".join(_to_singular(word) for word in _WORD.findall(phrase.lower()))
 
 
 def _to_singular(word: str) -> str:
-    """Drop the ending of a plural.
+    """Remove the ending of a plural.
 
     >>> [_to_singular(word) for word in ("berries", "boxes", "leaves", "tubes", "glass")]
     ['berry', 'box', 'leaf', 'tube', 'glass']

@@ -1,4 +1,4 @@
-"""What every corpus is: examples in three splits, and the figures of the paper's table 1."""
+"""Corpus: examples in three splits, the figures of the paper's table 1, cross-validation folds."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -14,20 +14,20 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A procedure and, where the split has answers, its gold grid."""
+    """A procedure and, if the split has answers, its gold grid."""
 
     procedure: Procedure
     gold: Grid | None = None
     takes_part: tuple[tuple[bool, ...], ...] | None = None
     """Recipes only: for every entity and step, whether the step uses the ingredient."""
     annotators: tuple[Grid, ...] = field(default=(), repr=False)
-    """ProPara only, where they are known: the grids of single annotators, of which gold was made.
-    Their places are as they were written, and empty where nobody said one."""
+    """ProPara only, if known: the grids of single annotators, from which gold was made. Their
+    locations are as the annotators wrote them, or empty if an annotator gave none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """One column of the paper's dataset table."""
+    """One column of the paper's dataset table (table 1)."""
 
     procedures: int
     entities: int
@@ -36,33 +36,33 @@ class Statistics:
 
     @property
     def steps_per_procedure(self) -> float:
-        """Average number of sentences of a paragraph."""
+        """Average number of steps of a procedure."""
         return self.steps / self.procedures if self.procedures else 0.0
 
     @property
     def words_per_procedure(self) -> float:
-        """Average number of words of a paragraph; punctuation marks count, as in the paper."""
+        """Average number of words of a procedure; punctuation marks count, as in the paper."""
         return self.words / self.procedures if self.procedures else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A data set by splits."""
+    """A corpus and its splits."""
 
     name: str
     splits: Mapping[str, tuple[Example, ...]]
     is_tokenized: bool = False
-    """Whether the texts came as words with a space between them."""
+    """Whether the words of the texts are separated by spaces already."""
 
     def take(self, split: str) -> tuple[Example, ...]:
-        """Give the examples of a split that must be there."""
+        """Give the examples of a split; an error if it is missing or empty."""
         examples = self.splits.get(split, ())
         if not examples:
-            raise KoalaError(f"The corpus {self.name} has no {split} split here; it is needed.")
+            raise KoalaError(f"The corpus {self.name} has no {split} split, which is needed here.")
         return examples
 
     def statistics(self) -> dict[str, Statistics]:
-        """Give the figures of every split, and of all of them as `total`."""
+        """Give the figures of every split, and those of all splits as `total`."""
         figures = {
             split: measure(examples, is_tokenized=self.is_tokenized)
             for split, examples in self.splits.items()
@@ -72,23 +72,24 @@ class Corpus:
 
 
 def find_fold(procedure: Procedure, total: int) -> int:
-    """Give the part, from 0 on, that a procedure belongs to in cross-validation.
+    """Give the number, from 0, of the cross-validation fold that a procedure belongs to.
 
-    Texts of one prompt stay together, as in ProPara's own splits: who has learned how one text
-    tells of fossils knows half of what the next says of them. Where there is no prompt, the id
-    decides.
+    Texts that answer the same question are in the same fold, as in ProPara's own splits: they
+    describe the same process in similar words. Without a question, the id decides.
     """
     topic = procedure.question.strip(" .?").lower() or procedure.id
     return int.from_bytes(hashlib.sha256(topic.encode()).digest()[:4]) % total
 
 
 def build_fold(corpus: Corpus, number: int, total: int) -> Corpus:
-    """Part train and dev anew for cross-validation: part `number` of `total` becomes dev.
+    """Split train and dev anew for cross-validation: fold `number`, from 1, becomes dev.
 
-    Test is left out.
+    The test split is left out.
     """
     if not 1 <= number <= total or total < 2:
-        raise KoalaError(f"Fold {number} of {total} came; 1 to {total} of 2 or more was expected.")
+        raise KoalaError(
+            f"Fold {number} of {total} is impossible; expected two or more folds, counted from 1."
+        )
     examples = [*corpus.take("train"), *corpus.take("dev")]
     parts: dict[bool, list[Example]] = {True: [], False: []}
     for example in examples:

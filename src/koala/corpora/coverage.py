@@ -1,4 +1,4 @@
-"""How many of the gold places are among the location candidates."""
+"""Measure how many gold locations are among the location candidates."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,10 +11,11 @@ from koala.grid.states import ABSENT, UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Recall of gold places.
+    """Recall of gold locations.
 
-    `places` counts each place once a procedure, `cells` once for every cell of the gold grid that
-    names it; `-` and `?` are no places. A place is found if a candidate has exactly its name.
+    `locations` counts each location once per procedure, `cells` once for every cell of the gold
+    grid that names it; `-` and `?` are not counted. A location is found if a candidate has exactly
+    its name.
     """
 
     procedures: int
@@ -24,26 +25,26 @@ class Coverage:
     cells: int
     cells_found: int
     missed: tuple[tuple[str, str], ...]
-    """Procedure and place."""
+    """Procedure id and location of those not found."""
 
     @property
     def location_recall(self) -> float:
-        """The share of distinct places that are candidates."""
+        """The share of distinct gold locations that are candidates."""
         return self.locations_found / self.locations if self.locations else 1.0
 
     @property
     def cell_recall(self) -> float:
-        """The share of cells whose place is a candidate."""
+        """The share of cells whose location is a candidate."""
         return self.cells_found / self.cells if self.cells else 1.0
 
     @property
     def candidates_per_procedure(self) -> float:
-        """The price of recall."""
+        """Average number of candidates of a procedure."""
         return self.candidates / self.procedures if self.procedures else 0.0
 
 
 def measure_coverage(examples: Sequence[Example]) -> Coverage:
-    """Find candidates in every procedure and look for its gold places among them."""
+    """Find the candidates of every procedure and compare them with its gold locations."""
     procedures = annotate([example.procedure for example in examples])
     gold: Counter[tuple[str, str]] = Counter()
     found: Counter[tuple[str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""Grids from whatever file they are in: leaderboard, Recipes, koala's own formats."""
+"""Read grids from files of any supported format: leaderboard, Recipes, koala's own formats."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -9,10 +9,11 @@ from koala.files import parse_json, read_lines
 from koala.grid import Grid
 
 Sentences = dict[str, tuple[str, ...]]
+"""The sentences of every procedure, by its id."""
 
 
 class Format(StrEnum):
-    """The kinds of files that hold grids."""
+    """The file formats of grids."""
 
     LEADERBOARD = "leaderboard"
     RECIPES = "recipes"
@@ -21,7 +22,7 @@ class Format(StrEnum):
 
 
 def detect_format(path: str | Path) -> Format:
-    """Tell by its first line what a file is; a folder is a part of koala's own corpus."""
+    """Detect the format of a file by its first line; a folder is a part of koala's own corpus."""
     if Path(path).is_dir():
         return Format.WRITTEN
     _, line = read_lines(path)[0]
@@ -32,7 +33,7 @@ def detect_format(path: str | Path) -> Format:
     try:
         value = parse_json(line)
     except KoalaError:
-        return Format.KOALA  # an object over several lines, or a broken one: its reader will tell
+        return Format.KOALA  # JSON over several lines, or invalid: the reader of the format decides
     return Format.RECIPES if "participants" in value else Format.KOALA
 
 
@@ -46,17 +47,19 @@ _READERS = {
 def read_any_grids(
     path: str | Path, sentences: Sentences | None = None, *, is_scored: bool = False
 ) -> dict[str, Grid]:
-    """Read grids by procedure.
+    """Read grids by the id of their procedure.
 
-    Entities of one name stay apart, unless the grids are to be scored: the official evaluator takes
-    the last row of a name.
+    Entities with the same name stay separate, unless the grids are to be scored: the official
+    evaluator takes the last row of a name.
     """
     format = detect_format(path)
     if format == Format.LEADERBOARD:
         read = leaderboard.read_predictions if is_scored else leaderboard.read_grids
         return read(path, sentences)
     if sentences is not None:
-        raise KoalaError(f"{path} has its own sentences; --sentences is for leaderboard files.")
+        raise KoalaError(
+            f"{path} has its own sentences; leave out --sentences, which is for leaderboard files."
+        )
     grids = {}
     for example in _READERS[format](path):
         if example.gold is None:

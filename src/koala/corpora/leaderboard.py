@@ -13,7 +13,7 @@ from koala.grid.states import ABSENT, Action
 
 
 def read_leaderboard(folder: str | Path) -> Corpus:
-    """Read `sentences.tsv` and `answers.tsv` (without it the template) of every split."""
+    """Read `sentences.tsv` and `answers.tsv` of every split; without answers, the template."""
     folder = Path(folder)
     splits = {}
     for split in SPLITS:
@@ -27,7 +27,7 @@ def read_leaderboard(folder: str | Path) -> Corpus:
         grids = read_grids(path, sentences)
         splits[split] = tuple(_example_of(grid, has_answers) for grid in grids.values())
     if not splits:
-        raise FileError(folder, f"none of the folders {', '.join(SPLITS)} is here.")
+        raise FileError(folder, f"has none of the folders {', '.join(SPLITS)}.")
     return Corpus("propara", splits)
 
 
@@ -39,13 +39,13 @@ def _example_of(grid: Grid, has_answers: bool) -> Example:
 
 
 def read_sentences(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Read paragraph, step and sentence of every line."""
+    """Read the sentences of every paragraph."""
     found: dict[str, dict[int, str]] = {}
     for number, row in read_tsv(path, ("paragraph", "step", "sentence")):
         step = read_int(row[1], "the step", path=path, line=number)
         steps = found.setdefault(row[0].strip(), {})
         if step in steps:
-            raise FileError(path, f"step {step} of paragraph {row[0]} came twice.", line=number)
+            raise FileError(path, f"step {step} of paragraph {row[0]} occurs twice.", line=number)
         steps[step] = " ".join(cell.strip() for cell in row[2:]).strip()
     for id, steps in found.items():
         missing = next((s for s in range(1, len(steps) + 1) if s not in steps), None)
@@ -57,10 +57,10 @@ def read_sentences(path: str | Path) -> dict[str, tuple[str, ...]]:
 def read_grids(
     path: str | Path, sentences: dict[str, tuple[str, ...]] | None = None
 ) -> dict[str, Grid]:
-    """Read grids from the six columns; entities of the same name stay apart.
+    """Read grids from the six columns; entities with the same name stay separate.
 
-    Rows of two entities with one name come interleaved: each is continued by the row whose `before`
-    is its last `after`.
+    Rows of two entities with the same name are interleaved in the file. A row continues the entity
+    whose last `after` is its `before`.
     """
     rows: dict[str, dict[str, dict[int, list[Cell]]]] = {}
     for id, name, step, cell in _read_cells(path):
@@ -69,7 +69,7 @@ def read_grids(
         id: _build_grid(
             path,
             id,
-            [(name, cells) for name, steps in by_name.items() for cells in _pair(steps)],
+            [(name, cells) for name, steps in by_name.items() for cells in _separate(steps)],
             sentences,
         )
         for id, by_name in rows.items()
@@ -79,9 +79,9 @@ def read_grids(
 def read_predictions(
     path: str | Path, sentences: dict[str, tuple[str, ...]] | None = None
 ) -> dict[str, Grid]:
-    """Read grids as the official evaluator does: one entity a name, of two rows the last counts.
+    """Read grids as the official evaluator does: one entity per name, and the last row counts.
 
-    Steps without a row count as unknown; columns past the sixth are ignored.
+    The location at a step without a row is unknown; columns after the sixth are ignored.
     """
     rows: dict[str, dict[str, dict[int, Cell]]] = {}
     for id, name, step, cell in _read_cells(path):
@@ -94,15 +94,15 @@ def read_predictions(
 def fill_template(path: str | Path, grids: Mapping[str, Grid]) -> str:
     """Fill the rows of a template with predicted grids, in the template's order.
 
-    Where a name stands for several entities, its rows at a step are theirs in turn.
+    If several entities have the same name, its rows at a step are filled with them in turn.
     """
-    taken: Counter[tuple[str, str, int]] = Counter()
+    n_filled: Counter[tuple[str, str, int]] = Counter()
     lines = []
     for id, name, step, _ in _read_cells(path):
         rows = [row for row in grids[id].rows if row.name == name]
-        turn = taken[id, name, step]
-        taken[id, name, step] += 1
-        cell = rows[min(turn, len(rows) - 1)].steps[step - 1]
+        index = n_filled[id, name, step]
+        n_filled[id, name, step] += 1
+        cell = rows[min(index, len(rows) - 1)].steps[step - 1]
         lines.append(f"{id}\t{step}\t{name}\t{cell.action}\t{cell.before}\t{cell.after}\n")
     return "".join(lines)
 
@@ -116,23 +116,23 @@ def _read_cells(path: str | Path) -> list[tuple[str, str, int, Cell]]:
             what = "participant" if id else "paragraph"
             raise FileError(path, f"the {what} is empty.", line=number)
         if row[3] not in Action.__members__:
-            problem = f"the action is {row[3]!r}; one of {', '.join(Action)} was expected."
+            problem = f"the action is {row[3]!r}; expected one of {', '.join(Action)}."
             raise FileError(path, problem, line=number)
         cell = Cell(Action(row[3]), row[4], row[5])
-        if cell.problem:  # the official evaluator refuses these rows, too
+        if cell.problem:  # the official evaluator also rejects these rows
             raise FileError(path, cell.problem, line=number)
         cells.append((id, name, step, cell))
     return cells
 
 
-def _pair(steps: dict[int, list[Cell]]) -> list[dict[int, Cell]]:
-    """Deal the rows of one name to the entities that have it."""
+def _separate(steps: dict[int, list[Cell]]) -> list[dict[int, Cell]]:
+    """Assign the rows of one name to the entities that have it."""
     entities: list[dict[int, Cell]] = [{} for _ in range(max(len(c) for c in steps.values()))]
     locations: list[str | None] = [None] * len(entities)
     has_existed = [False] * len(entities)
     for step in sorted(steps):
         free = list(range(len(entities)))
-        # A creation is dealt first, to an entity that was never there: being created again is rare.
+        # A creation goes first, to an entity that has not existed: being created again is rare.
         for cell in sorted(steps[step], key=lambda cell: step > 1 and cell.action != Action.CREATE):
             index = min(free, key=lambda i: (locations[i] != cell.before, has_existed[i], i))
             free.remove(index)
@@ -154,7 +154,7 @@ def _build_grid(
     elif id not in sentences:
         raise FileError(path, f"paragraph {id} has no sentences in the file of sentences.")
     elif len(sentences[id]) < n_steps:
-        problem = f"paragraph {id} has {len(sentences[id])} sentences, step {n_steps} came."
+        problem = f"paragraph {id} has a step {n_steps}, but only {len(sentences[id])} sentences."
         raise FileError(path, problem)
     else:
         steps = sentences[id]

@@ -1,4 +1,4 @@
-"""ProPara as released: CSV files with prompts and the annotated grids of train and dev."""
+"""ProPara as released: CSV files with questions ("prompts") and the grids of train and dev."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ def is_here(folder: Path) -> bool:
 
 
 def read(folder: Path) -> Corpus:
-    """Read ProPara; the CSV files have the prompts, the leaderboard the entities of test."""
+    """Read ProPara: questions from the CSV files, the entities of test from the leaderboard."""
     csv_folder = folder / "csv" if (folder / "csv").is_dir() else folder
     leaderboard = folder / "leaderboard"
     labels = folder / "sentence-labels"
@@ -33,7 +33,7 @@ def read(folder: Path) -> Corpus:
     corpus = add_annotators(read_released(csv_folder), labels)
     if not leaderboard.is_dir():
         return corpus
-    # The annotations of test are not public: its entities come from the template.
+    # The annotations of test are not public; its entities are in the leaderboard's template.
     test = read_leaderboard(leaderboard).splits.get("test", ())
     questions = {e.procedure.id: e.procedure.question for e in corpus.splits["test"]}
     with_questions = tuple(_with_question(example, questions) for example in test)
@@ -41,7 +41,7 @@ def read(folder: Path) -> Corpus:
 
 
 def add_annotators(corpus: Corpus, folder: Path) -> Corpus:
-    """Add what single annotators said, where the folder of the published labels is here."""
+    """Add the grids of single annotators, if the folder of the published labels exists."""
     if not any(folder.glob(PATTERN)):
         return corpus
     changes = read_changes(find_changes(folder))
@@ -61,16 +61,16 @@ def add_annotators(corpus: Corpus, folder: Path) -> Corpus:
 
 
 def _with_question(example: Example, questions: dict[str, str]) -> Example:
-    old = example.procedure
-    question = questions.get(old.id, "")
-    return replace(example, procedure=replace(old, question=question))
+    procedure = example.procedure
+    question = questions.get(procedure.id, "")
+    return replace(example, procedure=replace(procedure, question=question))
 
 
 def read_released(folder: str | Path) -> Corpus:
     """Read `Train_Dev_Test.csv`, `State_change_annotations.csv` and `Paragraphs.csv`.
 
-    The text comes from the annotations: nine paragraphs differ from `Paragraphs.csv`, which is only
-    read for paragraphs without annotations.
+    Texts are taken from the annotations, as nine paragraphs differ in `Paragraphs.csv`; that file
+    is read only for paragraphs without annotations.
     """
     folder = Path(folder)
     partition = _read_partition(folder / "Train_Dev_Test.csv")
@@ -92,14 +92,14 @@ def _read_partition(path: Path) -> dict[str, str]:
         if not any(row) or (number == 1 and row[0].lower() == "partition"):
             continue
         if len(row) < 2 or row[0] not in SPLITS:
-            problem = f"{row!r} came; a split ({', '.join(SPLITS)}) and a paragraph were expected."
+            problem = f"expected a split ({', '.join(SPLITS)}) and a paragraph, got {row!r}."
             raise FileError(path, problem, line=number)
         partition[row[1].strip()] = row[0]
     return partition
 
 
 def read_questions(path: str | Path) -> dict[str, str]:
-    """Read the prompt of every paragraph from `Paragraphs.csv`."""
+    """Read the question of every paragraph from `Paragraphs.csv`."""
     examples = _read_paragraphs(Path(path))
     return {id: example.procedure.question for id, example in examples.items()}
 
@@ -110,7 +110,7 @@ def _read_paragraphs(path: Path) -> dict[str, Example]:
         if not any(row) or number == 1:
             continue
         if len(row) < 4:
-            problem = f"{len(row)} columns came; topic, prompt, paragraph and sentences expected."
+            problem = f"expected topic, prompt, paragraph and sentences, got {len(row)} columns."
             raise FileError(path, problem, line=number)
         sentences = [cell.strip() for cell in row[3:] if cell.strip()]
         steps = tuple(Step(sentence) for sentence in sentences)
@@ -121,18 +121,18 @@ def _read_paragraphs(path: Path) -> dict[str, Example]:
 
 
 def _read_annotations(path: Path) -> dict[str, Example]:
-    """Read blocks of rows: participants, prompt, then states and events in turn."""
+    """Read blocks of rows: participants, prompt, then alternating states and events."""
     blocks: list[list[tuple[int, list[str]]]] = []
     for number, row in read_csv(path):
         if not any(cell.strip() for cell in row):
             continue
         if len(row) < 4:
-            problem = f"{len(row)} columns came; paragraph, row, text and a participant expected."
+            problem = f"expected paragraph, row, text and a participant, got {len(row)} columns."
             raise FileError(path, problem, line=number)
         if row[1] == "SID":
             blocks.append([])
         if not blocks:
-            problem = f"row {row[1]!r} came before a row with SID and the participants."
+            problem = f"expected a row with SID and the participants first, got {row[1]!r}."
             raise FileError(path, problem, line=number)
         blocks[-1].append((number, row))
     examples = (_read_block(path, block) for block in blocks)
@@ -152,23 +152,28 @@ def _read_block(path: Path, block: Sequence[tuple[int, list[str]]]) -> Example:
         is_event = len(states) > len(texts)
         expected = f"event{len(texts) + 1}" if is_event else f"state{len(states) + 1}"
         if row[0].strip() != id:
-            problem = f"paragraph {row[0]!r} came inside paragraph {id!r}."
+            problem = f"expected a row of paragraph {id!r}, got one of {row[0]!r}."
             raise FileError(path, problem, line=number)
         if kind == "":
             question = row[2].removeprefix("PROMPT:").strip()
         elif kind != expected:
-            raise FileError(path, f"row {kind!r} came; {expected} was expected.", line=number)
+            raise FileError(path, f"expected row {expected}, got {kind!r}.", line=number)
         elif is_event:
             texts.append(row[2].strip())
         else:
             locations = [row[index].strip() if index < len(row) else "" for index in columns]
             if not all(locations):
                 name = names[locations.index("")]
-                raise FileError(path, f"the place of {name!r} is empty; use - or ?.", line=number)
+                raise FileError(
+                    path, f"the location of {name!r} is empty; use - or ?.", line=number
+                )
             states.append(locations)
     if not texts or len(states) != len(texts) + 1:
-        problem = f"{len(texts)} events and {len(states)} states; one state more was expected."
-        raise FileError(path, f"paragraph {id} has {problem}", line=first_line)
+        problem = (
+            f"paragraph {id} has {len(texts)} events and {len(states)} states; "
+            "expected one or more events and one state more."
+        )
+        raise FileError(path, problem, line=first_line)
     return _build_example(id, question, names, texts, states)
 
 

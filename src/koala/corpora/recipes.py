@@ -1,4 +1,4 @@
-"""Recipes: the human-annotated recipes of Neural Process Networks as grids, one JSON a line."""
+"""Recipes: the annotated recipes of Neural Process Networks as grids, one JSON object per line."""
 
 import json
 from collections.abc import Iterable
@@ -18,26 +18,26 @@ def is_here(folder: Path) -> bool:
 
 
 def read(folder: str | Path) -> Corpus:
-    """Read all splits of a folder."""
+    """Read all splits in a folder."""
     paths = {split: Path(folder) / f"{split}.jsonl" for split in SPLITS}
     splits = {split: tuple(read_examples(path)) for split, path in paths.items() if path.is_file()}
     return Corpus("recipes", splits, is_tokenized=True)
 
 
 def read_examples(path: str | Path) -> list[Example]:
-    """Read recipes, with gold grids where the file has locations."""
+    """Read recipes; those with locations have a gold grid."""
     examples: dict[str, Example] = {}
     for number, value in read_jsonl(path):
         example = _read_example(value, path, number)
         if example.procedure.id in examples:
-            problem = f"recipe {example.procedure.id!r} came twice."
+            problem = f"recipe {example.procedure.id!r} occurs twice."
             raise FileError(path, problem, line=number)
         examples[example.procedure.id] = example
     return list(examples.values())
 
 
 def _read_example(value: dict[str, Any], path: str | Path, line: int) -> Example:
-    # The recipes of train have no number; their names are unique.
+    # The recipes of train have no "para_id"; their names are unique.
     id = value.get("para_id") if value.get("para_id") is not None else value.get("name")
     if not isinstance(id, (str, int)) or isinstance(id, bool) or id == "":
         raise FileError(path, 'a recipe needs "para_id" or "name".', line=line)
@@ -68,7 +68,7 @@ def _read_example(value: dict[str, Any], path: str | Path, line: int) -> Example
 
 
 def write_grids(grids: Iterable[Grid], *, has_text: bool = False) -> str:
-    """Give grids as JSON lines in the corpus's own format; predictions need not repeat the text."""
+    """Give grids as JSON lines in the format of Recipes; predictions need not repeat the text."""
     lines = []
     for grid in grids:
         value: dict[str, Any] = {"para_id": grid.id}
@@ -92,13 +92,13 @@ def _strings(value: dict[str, Any], key: str, path: str | Path, line: int) -> li
 def _check_table(
     table: object, key: str, n_rows: int, n_cells: int, path: str | Path, line: int
 ) -> None:
-    """Refuse a table that has not one row an entity and the right number of cells."""
+    """Raise an error for a table without one row per entity and the right number of cells."""
     if not isinstance(table, list) or len(table) != n_rows:
-        came = len(table) if isinstance(table, list) else repr(table)
-        raise FileError(path, f'"{key}": {came} rows came, {n_rows} were expected.', line=line)
+        got = len(table) if isinstance(table, list) else repr(table)
+        raise FileError(path, f'"{key}": expected {n_rows} rows, got {got}.', line=line)
     for row in table:
         if not isinstance(row, list) or not all(isinstance(cell, str) and cell for cell in row):
             raise FileError(path, f'"{key}" must hold lists of strings.', line=line)
         if len(row) != n_cells:
-            problem = f'"{key}": a row of {len(row)} cells came, {n_cells} were expected.'
+            problem = f'"{key}": expected {n_cells} cells in a row, got {len(row)}.'
             raise FileError(path, problem, line=line)

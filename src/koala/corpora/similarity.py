@@ -1,4 +1,4 @@
-"""How near texts are to each other: cosine of TF-IDF vectors over the stems of content words."""
+"""Similarity of texts: cosine of TF-IDF vectors over the stems of content words."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ _Vector = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts by their numbers, and their cosine."""
+    """The indices of two texts, and their cosine."""
 
     first: int
     second: int
@@ -23,10 +23,10 @@ class Pair:
 def find_pairs(
     procedures: Sequence[Procedure], others: Sequence[Procedure] | None = None, *, least: float
 ) -> list[Pair]:
-    """Find the pairs whose cosine is at least so much, the nearest first.
+    """Find the pairs of procedures whose cosine is at least `least`, the most similar first.
 
-    Each procedure is compared with all others given, or with all procedures before it. Words are
-    weighed by how rare they are in all texts; the question or title counts as text.
+    Each procedure is compared with all `others` or, without these, with all procedures before it.
+    Document frequencies are counted over all texts; the question or title is part of the text.
     """
     counts = [_count(procedure) for procedure in (*procedures, *(others or ()))]
     frequency = Counter(term for each in counts for term in each)
@@ -59,21 +59,6 @@ def _compare(
                 cosines[other] += weight * other_weight  # type: ignore[assignment]
     for other, cosine in cosines.items():
         yield Pair(number, other, cosine)
-
-
-def group_near(procedures: Sequence[Procedure], *, least: float) -> list[int]:
-    """Give each procedure the number of its group: chains of near texts are one topic."""
-    group = list(range(len(procedures)))
-
-    def find(number: int) -> int:
-        while group[number] != number:
-            number = group[number]
-        return number
-
-    for pair in find_pairs(procedures, least=least):
-        one, other = sorted((find(pair.first), find(pair.second)))
-        group[other] = one
-    return [find(number) for number in range(len(procedures))]
 
 
 def _count(procedure: Procedure) -> Counter[str]:

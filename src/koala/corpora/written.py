@@ -1,4 +1,5 @@
-"""koala's own corpus: plain text, one file a field, a folder a split. Its form (`corpus/GUIDE.md`):
+"""koala's own corpus: plain text, a folder per split, a file per field. The format of a procedure
+(`corpus/GUIDE.md`):
 
 # [sub-field] Title or question
 1. First step.
@@ -18,6 +19,7 @@ from koala.files import read_text
 from koala.grid import Grid, Row
 
 NAME = "written"
+"""The name of the corpus in settings."""
 
 _TITLE = re.compile(r"#\s*\[(?P<topic>[^\]]+)\]\s*(?P<title>\S.*)")
 _STEP = re.compile(r"\d+[.)]\s+(?P<text>\S.*)")
@@ -26,24 +28,24 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A procedure of the corpus as its file has it."""
+    """A procedure of the corpus, with its field and where it is in the file."""
 
     field: str
-    """The file's name: kitchen, wet-lab, …"""
+    """The name of the file: kitchen, wet-lab, …"""
     topic: str
-    """The sub-field in square brackets."""
+    """The sub-field, in square brackets before the title."""
     example: Example
     line: int
-    """Of the title."""
+    """The line of the title."""
 
 
 def is_here(folder: Path) -> bool:
-    """Tell whether a folder holds a corpus of this form."""
+    """Tell whether a folder holds a corpus of this format."""
     return any(any((folder / split).glob("*.txt")) for split in SPLITS)
 
 
 def read(folder: Path) -> Corpus:
-    """Read the splits that are there, field by field."""
+    """Read all splits in a folder."""
     splits = {
         split: tuple(each.example for each in read_split(folder / split))
         for split in SPLITS
@@ -53,7 +55,7 @@ def read(folder: Path) -> Corpus:
 
 
 def read_corpus_grids(folder: Path) -> dict[str, Grid]:
-    """Read the gold grids of all splits by procedure."""
+    """Read the gold grids of all splits, by the id of the procedure."""
     examples = [e for split in read(folder).splits.values() for e in split]
     return {e.procedure.id: e.gold for e in examples if e.gold is not None}
 
@@ -72,7 +74,7 @@ def read_examples(path: str | Path) -> list[Example]:
         path = path / "train"
     examples = [each.example for each in read_split(path)]
     if not examples:
-        raise FileError(path, "no *.txt files in this folder; procedures were expected.")
+        raise FileError(path, "this folder has no *.txt files; expected files of procedures.")
     return examples
 
 
@@ -85,7 +87,7 @@ def read_file(path: str | Path) -> list[Written]:
         try:
             written = _read_block(block, path.stem)
             if written.example.procedure.id in found:
-                raise KoalaError("This title came before. Each procedure needs its own.")
+                raise KoalaError("This title occurs twice. Give each procedure its own title.")
         except KoalaError as error:
             raise FileError(path, str(error), line=number) from None
         found[written.example.procedure.id] = written
@@ -93,7 +95,7 @@ def read_file(path: str | Path) -> list[Written]:
 
 
 def _split_blocks(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Give runs of lines that are not blank, each line with its number."""
+    """Give blocks of lines, separated by blank lines; each line has its number."""
     block: list[tuple[int, str]] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         if line.strip():
@@ -107,20 +109,21 @@ def _read_block(block: Sequence[tuple[int, str]], field: str) -> Written:
     number, first = block[0]
     title = _TITLE.fullmatch(first)
     if title is None:
-        raise KoalaError(f"'# [sub-field] Title' was expected, {first!r} came.")
+        raise KoalaError(f"Expected '# [sub-field] Title', got {first!r}.")
     steps: list[str] = []
     rows: list[Row] = []
     for _, line in block[1:]:
         if "|" in line:
             rows.append(_read_row(line, len(steps)))
         elif rows:
-            raise KoalaError(f"{line!r} came after the entities; steps stand before them.")
+            raise KoalaError(f"{line!r} is after the entities; put all steps before them.")
         elif (step := _STEP.fullmatch(line)) is not None:
             steps.append(step["text"])
         else:
             raise KoalaError(f"{line!r} is neither '1. A step.' nor 'entity | cell | …'.")
     if not steps or not rows:
-        raise KoalaError("Steps and the lines of entities were expected.")
+        missing = "lines of entities" if steps else "steps"
+        raise KoalaError(f"The procedure has no {missing}.")
     name = title["title"].strip()
     id = f"{field}/{_SLUG.sub('-', name.lower()).strip('-')}"
     procedure = Procedure(
@@ -137,14 +140,14 @@ def _read_block(block: Sequence[tuple[int, str]], field: str) -> Written:
 def _read_row(line: str, n_steps: int) -> Row:
     name, *cells = (cell.strip() for cell in line.split("|"))
     if len(cells) != n_steps + 1:
-        raise KoalaError(f"{name}: {len(cells)} cells came, {n_steps + 1} were expected.")
+        raise KoalaError(f"{name}: expected {n_steps + 1} cells, got {len(cells)}.")
     if not name or not all(cells):
         raise KoalaError(f"{line!r} has an empty name or cell; write - or ?.")
     return Row.from_locations("; ".join(part.strip() for part in name.split(";")), cells)
 
 
 def write_procedures(procedures: Iterable[Written]) -> str:
-    """Write procedures as `read_file` reads them."""
+    """Give procedures as text in the format that `read_file` reads."""
     blocks = []
     for written in procedures:
         procedure, gold = written.example.procedure, written.example.gold
