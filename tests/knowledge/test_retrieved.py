@@ -32,7 +32,7 @@ def test_both_formats_give_the_same_triples(tmp_path):
     ("text", "problem"),
     [
         ("{", "not JSON"),
-        ("[1]", "a JSON object was expected"),
+        ("[1]", "expected a JSON object, got 1"),
         ('{"id": 1, "entity": "a", "cpnet": ["isa, plant"]}', "not a file of retrieved triples"),
         (
             '{"id": 1, "entity": "a", "triples": [{"head": "a", "relation": "Eats", "tail": "b"}]}',

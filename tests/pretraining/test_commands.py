@@ -1,4 +1,4 @@
-"""`koala pretrain`, called as the command line calls it."""
+"""The command `koala pretrain`."""
 
 import pytest
 from typer.testing import CliRunner
@@ -40,12 +40,12 @@ def call(*words):
     return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
 
 
-def test_triples_in_an_encoder_out(encoder, tmp_path):
+def test_stage_on_triples(encoder, tmp_path):
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
     triples = write(tmp_path, "triples.tsv", TRIPLES)
     done = call("triples", config, "--triples", triples, "-o", tmp_path / "out", "--seed", 3)
     assert done.exit_code == 0
-    # The folder is the data; all talk is on stderr.
+    # Only the folder goes to stdout; messages go to stderr.
     assert done.stdout.strip() == str(tmp_path / "out")
     assert "2 triples make" in done.stderr
     assert "(held-out triples)" in done.stderr
@@ -53,7 +53,7 @@ def test_triples_in_an_encoder_out(encoder, tmp_path):
     assert "seed = 3" in (tmp_path / "out" / "settings.toml").read_text()
 
 
-def test_text_in_an_encoder_out(encoder, tmp_path):
+def test_stage_on_text(encoder, tmp_path):
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder))
     corpus = write(tmp_path, "wiki.jsonl", '{"query": "1", "text": "Rain falls on the sea."}\n')
     done = call("text", config, "--corpus", corpus, "-o", tmp_path / "out")
@@ -61,29 +61,29 @@ def test_text_in_an_encoder_out(encoder, tmp_path):
     assert (tmp_path / "out" / "head.safetensors").is_file()
 
 
-def test_the_settings_must_be_those_of_the_stage(encoder, tmp_path):
+def test_settings_of_another_stage_are_refused(encoder, tmp_path):
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
     with pytest.raises(KoalaError, match="Run: koala pretrain triples"):
         call("text", config, "--corpus", "wiki.jsonl", "-o", tmp_path / "out")
 
 
-def test_triples_come_from_one_place(encoder, tmp_path):
+def test_triples_have_one_source_only(encoder, tmp_path):
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="triples", encoder=encoder))
-    with pytest.raises(KoalaError, match="either --triples"):
+    with pytest.raises(KoalaError, match=r"Give --triples .* or --procedures .*, not both"):
         call("triples", config, "-o", tmp_path / "out", "--triples", "a", "--procedures", "b")
 
 
-def test_settings_may_say_everything(encoder, tmp_path):
+def test_settings_can_name_input_and_output(encoder, tmp_path):
     out = tmp_path / "out"
     corpus = write(tmp_path, "wiki.jsonl", '{"query": "1", "text": "Rain falls on the sea."}\n')
-    locations = f'paragraphs = "{corpus}"\noutput = "{out}"\n'
-    config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder) + locations)
+    paths = f'paragraphs = "{corpus}"\noutput = "{out}"\n'
+    config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder) + paths)
     done = call("text", config)
     assert done.exit_code == 0
     assert (out / "model.safetensors").is_file()
 
 
-def test_what_is_nowhere_said_is_asked_for(encoder, tmp_path, monkeypatch):
+def test_missing_paths_raise_an_error(encoder, tmp_path, monkeypatch):
     monkeypatch.delenv("KOALA_DATA", raising=False)
     config = write(tmp_path, "c.toml", SETTINGS.format(stage="text", encoder=encoder))
     with pytest.raises(KoalaError, match=r"has no setting 'output'\. Add it, or give -o"):
@@ -100,7 +100,7 @@ def test_help_has_an_example(command):
     assert f"koala pretrain {command}" in " ".join(call(command, "--help").stdout.split())
 
 
-def test_without_torch_the_extra_is_named(encoder, tmp_path, monkeypatch):
+def test_without_torch_the_error_names_the_extra(encoder, tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "koala.pretraining.language_model", None)

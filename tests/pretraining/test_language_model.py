@@ -1,4 +1,4 @@
-"""Both stages on a tiny real model: two layers of width 32 with the real word pieces."""
+"""Both stages on a tiny model: two layers of width 32 with BERT's vocabulary."""
 
 import json
 from dataclasses import replace
@@ -45,7 +45,7 @@ class KilledError(Exception):
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread():
-    """A tiny model on several threads waits for the others more than it computes."""
+    """A tiny model on several threads spends more time waiting than computing."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -54,7 +54,7 @@ def _one_thread():
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory) -> Path:
-    """An encoder in a folder as the public ones have it."""
+    """An encoder in a folder like that of a public one."""
     folder = tmp_path_factory.mktemp("encoder")
     tokenizer = shipped.load_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -91,7 +91,7 @@ def settings(encoder) -> PretrainingSettings:
 
 @pytest.fixture(scope="module")
 def finished(settings, data, tmp_path_factory) -> Path:
-    """A run that nothing has disturbed."""
+    """A run without interruption."""
     outcome = pretrain(settings, data, tmp_path_factory.mktemp("run") / "out")
     assert outcome.is_finished
     return outcome.folder
@@ -110,7 +110,7 @@ def assert_equal(one: dict, other: dict) -> None:
         assert torch.equal(one[key], other[key]), key
 
 
-def test_the_folder_is_that_of_a_public_encoder(finished, encoder):
+def test_the_folder_has_the_files_of_a_public_encoder(finished, encoder):
     names = {path.name for path in finished.iterdir()}
     assert {"config.json", "tokenizer.json", "model.safetensors", HEAD} <= names
     assert "checkpoints" not in names
@@ -121,20 +121,20 @@ def test_the_folder_is_that_of_a_public_encoder(finished, encoder):
     assert (finished / "tokenizer.json").read_bytes() == (encoder / "tokenizer.json").read_bytes()
 
 
-def test_dropout_is_of_the_stage_and_not_of_what_it_leaves(settings, data, encoder, tmp_path):
+def test_dropout_of_the_stage_is_not_saved_with_the_encoder(settings, data, encoder, tmp_path):
     batch = collate([data.probes["dev"][0]], pad=0)
-    for dropout, is_still in ((0.0, True), (None, False)):
+    for dropout, is_deterministic in ((0.0, True), (None, False)):
         model = load_language_model(encoder, dropout=dropout)[0].train()
-        assert torch.equal(model(**batch), model(**batch)) == is_still
-    still = replace(settings, epochs=1, dropout=0.0)
-    folder = pretrain(still, data, tmp_path / "out").folder
+        assert torch.equal(model(**batch), model(**batch)) == is_deterministic
+    without_dropout = replace(settings, epochs=1, dropout=0.0)
+    folder = pretrain(without_dropout, data, tmp_path / "out").folder
     public = transformers.AutoConfig.from_pretrained(encoder)
-    left = transformers.AutoConfig.from_pretrained(folder)
-    assert left.hidden_dropout_prob == public.hidden_dropout_prob == 0.1
-    assert left.attention_probs_dropout_prob == public.attention_probs_dropout_prob == 0.1
+    saved = transformers.AutoConfig.from_pretrained(folder)
+    assert saved.hidden_dropout_prob == public.hidden_dropout_prob == 0.1
+    assert saved.attention_probs_dropout_prob == public.attention_probs_dropout_prob == 0.1
 
 
-def test_bfloat16_learns_nearly_the_same_and_is_measured_in_float32(
+def test_bfloat16_gives_similar_losses_and_is_evaluated_in_float32(
     settings, data, encoder, tmp_path
 ):
     batch = collate(data.probes["dev"], pad=0)
@@ -147,8 +147,8 @@ def test_bfloat16_learns_nearly_the_same_and_is_measured_in_float32(
     torch.testing.assert_close(*losses, atol=0.05, rtol=0.02)
     assert torch.equal(exact.eval()(**batch), rounded.eval()(**batch))
     quick = replace(settings, epochs=1, precision="bfloat16")
-    left = weights_of(pretrain(quick, data, tmp_path / "out").folder)
-    assert {tensor.dtype for tensor in left.values() if tensor.is_floating_point()} == {
+    saved = weights_of(pretrain(quick, data, tmp_path / "out").folder)
+    assert {tensor.dtype for tensor in saved.values() if tensor.is_floating_point()} == {
         torch.float32
     }
 
@@ -163,11 +163,11 @@ def test_the_log_has_a_line_before_and_after_every_epoch(finished):
         ("encoder", 2.0),
     ]
     assert all(line["perplexity"]["dev"] > 1 for line in lines)
-    # What "before" is in the second part is what came out of the first.
+    # The second part starts with the perplexity at the end of the first.
     assert lines[1]["perplexity"] == lines[2]["perplexity"]
 
 
-def test_the_head_learns_alone_and_then_all_do(settings, data, encoder, tmp_path):
+def test_the_head_is_trained_alone_and_then_everything(settings, data, encoder, tmp_path):
     model, has_head = load_language_model(encoder)
     assert not has_head
     before = {k: v.clone() for k, v in model.state_dict().items()}
@@ -183,7 +183,7 @@ def test_the_head_learns_alone_and_then_all_do(settings, data, encoder, tmp_path
     assert set(changed) >= {k for k in before if k.endswith("weight")}
 
 
-def test_the_decoder_is_the_table_of_embeddings(encoder):
+def test_the_decoder_is_the_embedding_table(encoder):
     model, _ = load_language_model(encoder)
     assert model.embeddings is model.encoder.get_input_embeddings().weight
     vocabulary, width = model.embeddings.shape
@@ -196,7 +196,7 @@ def test_the_decoder_is_the_table_of_embeddings(encoder):
     assert (before != after).any(0).nonzero().flatten().tolist() == [5]
 
 
-def test_the_loss_is_that_of_transformers_own_head(encoder):
+def test_the_loss_equals_that_of_transformers(encoder):
     """BertForMaskedLM with the same weights gives the same loss."""
     ours, _ = load_language_model(encoder)
     ours.eval()
@@ -227,24 +227,22 @@ def test_a_head_that_ships_with_the_encoder_is_used(encoder, tmp_path):
     assert torch.equal(model.head.dense.weight, whole.cls.predictions.transform.dense.weight)
 
 
-def test_perplexity_falls_when_a_few_sentences_are_learned_by_heart(settings, data, tmp_path):
-    by_heart = replace(
-        settings, epochs=25, batch=6, learning_rate=5e-3, masking=MaskingSettings(0.5)
-    )
-    log = pretrain(by_heart, data, tmp_path / "run").log
+def test_perplexity_falls_when_the_model_memorizes_a_few_sentences(settings, data, tmp_path):
+    longer = replace(settings, epochs=25, batch=6, learning_rate=5e-3, masking=MaskingSettings(0.5))
+    log = pretrain(longer, data, tmp_path / "run").log
     before = next(line for line in log if line.stage == "encoder")
     assert log[-1].perplexity["dev"] < before.perplexity["dev"] / 5
 
 
-def test_every_noun_and_verb_is_guessed_once(encoder):
+def test_every_noun_and_verb_is_masked_once(encoder):
     subwords = SubwordTokenizer(encoder)
     (example,) = build_text_examples([TEXTS[4]], subwords)
     parts = mask_in_parts([example], subwords.mask)
-    guessed = sorted(i for m in parts for i, label in enumerate(m.labels) if label != IGNORED)
-    assert guessed == sorted(i for target in example.targets for i in target)
+    masked = sorted(i for m in parts for i, label in enumerate(m.labels) if label != IGNORED)
+    assert masked == sorted(i for target in example.targets for i in target)
 
 
-def test_perplexity_does_not_depend_on_batches(encoder, data):
+def test_perplexity_does_not_depend_on_the_batch_size(encoder, data):
     model, _ = load_language_model(encoder)
     pad = SubwordTokenizer(encoder).pad
     model.train()
@@ -254,7 +252,7 @@ def test_perplexity_does_not_depend_on_batches(encoder, data):
 
 
 def kill_after(monkeypatch, stage: str, epoch: float) -> None:
-    """Let the run die when the epoch after this one begins."""
+    """Raise KilledError when the epoch after this one begins."""
     begin = language_model.NewMasks.on_epoch_begin
 
     def die(self, args, state, control, **rest):
@@ -266,7 +264,7 @@ def kill_after(monkeypatch, stage: str, epoch: float) -> None:
 
 
 @pytest.mark.parametrize(("stage", "epoch"), [("encoder", 0.0), ("encoder", 1.0)])
-def test_a_killed_run_goes_on_to_the_same_weights(
+def test_a_killed_and_resumed_run_gives_the_same_weights(
     settings, data, finished, tmp_path, monkeypatch, stage, epoch
 ):
     with monkeypatch.context() as patch:
@@ -276,12 +274,12 @@ def test_a_killed_run_goes_on_to_the_same_weights(
     outcome = pretrain(settings, data, tmp_path / "run", resume=True)
     assert outcome.is_finished
     assert_equal(weights_of(outcome.folder), weights_of(finished))
-    strip = [(line.stage, line.epoch, line.loss, line.perplexity) for line in outcome.log]
-    undisturbed = language_model.read_log(finished / "log.jsonl")
-    assert strip == [(line.stage, line.epoch, line.loss, line.perplexity) for line in undisturbed]
+    resumed = [(line.stage, line.epoch, line.loss, line.perplexity) for line in outcome.log]
+    log = language_model.read_log(finished / "log.jsonl")
+    assert resumed == [(line.stage, line.epoch, line.loss, line.perplexity) for line in log]
 
 
-def test_a_run_out_of_time_is_saved_and_goes_on_to_the_same_weights(
+def test_a_run_stopped_by_the_time_limit_and_resumed_gives_the_same_weights(
     settings, data, finished, tmp_path
 ):
     folder = tmp_path / "run"
@@ -290,7 +288,7 @@ def test_a_run_out_of_time_is_saved_and_goes_on_to_the_same_weights(
     assert not pretrain(limited, data, folder).is_finished
     assert find_checkpoint(folder / "checkpoints" / "head")
     assert not (folder / "model.safetensors").exists()
-    # Twice more: the second batch of the head; its third and the first of all.
+    # Two more runs: the second batch of the head; its third, and the first batch of everything.
     for _ in range(2):
         assert not pretrain(limited, data, folder, resume=True).is_finished
     assert find_checkpoint(folder / "checkpoints" / "encoder")
@@ -299,23 +297,24 @@ def test_a_run_out_of_time_is_saved_and_goes_on_to_the_same_weights(
     assert_equal(weights_of(folder), weights_of(finished))
 
 
-def test_a_limit_of_steps_ends_the_stage(settings, data, tmp_path):
+def test_max_steps_ends_the_stage(settings, data, tmp_path):
     outcome = pretrain(replace(settings, max_steps=1), data, tmp_path / "run")
     assert outcome.is_finished
     assert outcome.log[-1].step == 1
 
 
-def test_a_folder_with_a_run_is_not_run_over(settings, data, finished):
+def test_a_folder_with_a_run_is_not_overwritten(settings, data, finished):
     with pytest.raises(KoalaError, match="--resume"):
         pretrain(settings, data, finished)
-    with pytest.raises(KoalaError, match="other settings"):
-        pretrain(replace(settings, seed=1), data, finished, resume=True)
-    with pytest.raises(KoalaError, match="other data"):
+    other = replace(settings, seed=1, head=replace(settings.head, epochs=2))
+    with pytest.raises(KoalaError, match=r"seed: 0 there, 1 here, head\.epochs: 1 there, 2 here"):
+        pretrain(other, data, finished, resume=True)
+    with pytest.raises(KoalaError, match=r"different data \(examples: 6 there, 5 here, subwords"):
         pretrain(settings, replace(data, examples=data.examples[1:]), finished, resume=True)
     assert pretrain(settings, data, finished, resume=True).is_finished
 
 
-def test_triples_take_the_same_path(settings, encoder, tmp_path):
+def test_a_stage_on_triples(settings, encoder, tmp_path):
     triples = [Triple("rain", "CreatedBy", "rain clouds"), Triple("leaf", "PartOf", "plant")]
     examples = build_triple_examples(triples, SubwordTokenizer(encoder))
     masking = MaskingSettings(mask_share=1.0, random_share=0.0)
@@ -325,7 +324,7 @@ def test_triples_take_the_same_path(settings, encoder, tmp_path):
     assert outcome.log[-1].perplexity == {}
 
 
-def test_the_order_groups_lengths_and_has_every_example_once(encoder):
+def test_the_sampler_groups_similar_lengths_and_has_every_example_once(encoder):
     subwords = SubwordTokenizer(encoder)
     examples = build_text_examples(TEXTS, subwords) * 5
     dataset = MaskedDataset(examples, WordMasking(Replacement(1, (2,))), seed=3)

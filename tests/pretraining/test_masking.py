@@ -1,4 +1,4 @@
-"""Masking strategies, by counting and by the paper's figure."""
+"""Masking strategies, checked by counting and against the paper's figure."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_only_nouns_and_verbs_may_be_masked(subwords):
     assert len(example.targets[-1]) > 1
 
 
-def test_a_word_is_masked_whole_and_nothing_else_is(subwords):
+def test_words_are_masked_as_a_whole_and_nothing_else_is(subwords):
     (example,) = build_text_examples([TEXT], subwords)
     replacement = Replacement(subwords.mask, subwords.ordinary, mask_share=1.0, random_share=0.0)
     masking = WordMasking(replacement, probability=0.3)
@@ -65,20 +65,20 @@ def test_a_word_is_masked_whole_and_nothing_else_is(subwords):
             assert masked.labels[i] == (example.subwords[i] if i in hidden else IGNORED)
 
 
-def test_three_of_ten_words_are_masked_and_replaced_in_berts_shares():
+def test_words_are_masked_with_probability_03_and_replaced_with_berts_shares():
     n = 20_000
     example = Example(tuple(range(1000, 1000 + n)), tuple((i,) for i in range(n)))
     masked = WordMasking(Replacement(9, (7, 8))).mask(example, build_rng(1, 0, 0))
     hidden = [i for i, label in enumerate(masked.labels) if label != IGNORED]
     assert len(hidden) / n == pytest.approx(0.3, abs=0.015)
-    became = [masked.subwords[i] for i in hidden]
-    assert became.count(9) / len(hidden) == pytest.approx(0.8, abs=0.02)
-    assert sum(p in (7, 8) for p in became) / len(hidden) == pytest.approx(0.1, abs=0.02)
-    kept = sum(masked.subwords[i] == example.subwords[i] for i in hidden)
-    assert kept / len(hidden) == pytest.approx(0.1, abs=0.02)
+    replaced = [masked.subwords[i] for i in hidden]
+    assert replaced.count(9) / len(hidden) == pytest.approx(0.8, abs=0.02)
+    assert sum(p in (7, 8) for p in replaced) / len(hidden) == pytest.approx(0.1, abs=0.02)
+    unchanged = sum(masked.subwords[i] == example.subwords[i] for i in hidden)
+    assert unchanged / len(hidden) == pytest.approx(0.1, abs=0.02)
 
 
-def test_a_mask_is_that_of_its_seed_epoch_and_example():
+def test_masks_depend_on_seed_epoch_and_example():
     example = Example(tuple(range(100, 160)), tuple((i,) for i in range(60)))
     masking = WordMasking(Replacement(9, (7, 8)))
     keys = [(0, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0)]
@@ -87,7 +87,7 @@ def test_a_mask_is_that_of_its_seed_epoch_and_example():
     assert len(set(masks)) == len(keys)
 
 
-def test_random_pieces_are_ordinary_ones(subwords):
+def test_random_subwords_are_never_special_tokens(subwords):
     special = {subwords.first, subwords.last, subwords.pad, subwords.mask}
     assert not special & set(subwords.ordinary)
     assert not any(
@@ -111,7 +111,7 @@ def test_the_four_instances_of_the_papers_figure(subwords):
     ]
 
 
-def test_a_long_text_is_cut_between_words_and_loses_none(subwords):
+def test_a_long_text_is_cut_between_words_without_loss(subwords):
     (whole,) = build_text_examples([TEXT], subwords)
     windows = build_text_examples([TEXT], subwords, longest=10)
     assert all(len(window.subwords) <= 10 for window in windows)
@@ -123,17 +123,17 @@ def test_a_text_without_nouns_and_verbs_is_left_out(subwords):
     assert build_text_examples(["And so on, and so on."], subwords) == []
 
 
-def test_paragraphs_come_once(tmp_path):
+def test_paragraphs_are_read_once(tmp_path):
     path = tmp_path / "wiki.jsonl"
     line = '{"query": "%s", "rank": 1, "score": 0.5, "title": "Rain", "text": "Rain  falls."}\n'
     path.write_text(line % "1" + line % "2")
     assert read_paragraphs(path) == ["Rain falls."]
     path.write_text('{"query": "1"}\n')
-    with pytest.raises(KoalaError, match='line 1: no "text"'):
+    with pytest.raises(KoalaError, match='line 1: expected a "text"'):
         read_paragraphs(path)
 
 
-def test_triples_come_once_and_the_relation_must_be_known(tmp_path):
+def test_triples_are_read_once_and_relations_must_be_known(tmp_path):
     path = tmp_path / "triples.tsv"
     path.write_text(
         "head\trelation\ttail\nRain\tCreatedBy\train_clouds\nrain\tCreatedBy\train clouds\n"
@@ -144,9 +144,9 @@ def test_triples_come_once_and_the_relation_must_be_known(tmp_path):
         read_triples(path)
 
 
-def test_held_out_triples_are_not_learned_from():
+def test_held_out_triples_are_not_trained_on():
     triples = [Triple(str(n), "IsA", "number") for n in range(100)]
-    learned, held = hold_out(triples, 0.1, seed=0)
-    assert len(held) == 10
-    assert not set(learned) & set(held)
-    assert set(learned) | set(held) == set(triples)
+    trained, held_out = hold_out(triples, 0.1, seed=0)
+    assert len(held_out) == 10
+    assert not set(trained) & set(held_out)
+    assert set(trained) | set(held_out) == set(triples)

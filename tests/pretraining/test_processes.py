@@ -1,4 +1,4 @@
-"""Several processes guess what one does, each word piece counted the same."""
+"""Several processes give the same result as one: every masked subword has the same weight."""
 
 import json
 
@@ -11,7 +11,7 @@ from safetensors.torch import load_file  # noqa: E402
 from koala.errors import KoalaError  # noqa: E402
 from koala.pretraining import language_model  # noqa: E402
 from koala.pretraining.batches import (  # noqa: E402
-    NOTHING,
+    UNMASKED,
     LengthSampler,
     MaskedDataset,
     SharedBatches,
@@ -35,29 +35,29 @@ def dataset():
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_shares_make_up_the_batches_of_one_process(dataset, n):
+def test_the_shares_add_up_to_the_batches_of_one_process(dataset, n):
     sampler = LengthSampler(dataset, batch=4)
     shares = [list(SharedBatches(sampler, index=i, n_processes=n)) for i in range(n)]
     order = list(sampler)
     whole = [order[start : start + 4] for start in (0, 4, 8)]
-    # Nobody waits for another: all have as many batches.
+    # All processes have the same number of batches, so none waits for another.
     assert {len(share) for share in shares} == {3} == {len(SharedBatches(sampler))}
     for number, batch in enumerate(whole):
-        found = [example for share in shares for example in share[number] if example != NOTHING]
+        found = [example for share in shares for example in share[number] if example != UNMASKED]
         assert sorted(found) == sorted(batch)
-    # The last batch has one example; the others read nothing in its place.
-    assert [share[2] for share in shares].count([NOTHING]) == n - 1
+    # The last batch has one example; the other processes get an unmasked one.
+    assert [share[2] for share in shares].count([UNMASKED]) == n - 1
 
 
-def test_nothing_is_to_be_guessed_of_nothing(dataset):
-    masked = dataset[NOTHING]
+def test_the_unmasked_example_has_no_labels(dataset):
+    masked = dataset[UNMASKED]
     assert set(masked.labels) == {IGNORED}
     assert masked.subwords == dataset.examples[0].subwords
 
 
-def test_a_batch_that_cannot_be_shared_out_is_refused(monkeypatch, tmp_path):
+def test_the_batch_must_be_divisible_by_the_number_of_processes(monkeypatch, tmp_path):
     monkeypatch.setattr(Processes, "n", 3)
-    with pytest.raises(KoalaError, match="batch is 16; a multiple of the 3 processes"):
+    with pytest.raises(KoalaError, match=r"batch is 16, expected a multiple of the number of.*3"):
         language_model._build_arguments(PretrainingSettings(), HeadSettings(), tmp_path)
 
 
@@ -67,18 +67,18 @@ def read_losses(folder):
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "head.safetensors"])
-def test_two_processes_learn_what_one_does(alone_and_together, file):
+def test_two_processes_give_the_weights_of_one(alone_and_together, file):
     one, two = (load_file(folder / "stage" / file) for folder in alone_and_together[:2])
     torch.testing.assert_close(two, one, **CLOSE)
 
 
-def test_two_processes_log_what_one_does(alone_and_together):
+def test_two_processes_give_the_log_of_one(alone_and_together):
     one, two = (read_losses(folder / "stage") for folder in alone_and_together[:2])
     assert len(one) == 3
     assert two == pytest.approx(one, rel=1e-4)
 
 
-def test_a_mean_of_means_would_be_seen(alone_and_together):
+def test_a_mean_of_means_would_give_other_weights(alone_and_together):
     alone, together, _ = alone_and_together
     one, wrong = read_losses(alone / "stage"), read_losses(together / "wrong-stage")
     assert wrong != pytest.approx(one, rel=1e-2)

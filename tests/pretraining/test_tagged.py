@@ -6,7 +6,7 @@ from koala.pretraining.tagged import FILE, find_text_examples
 TEXTS = ["Roots absorb water.", "The photosynthesizing leaf makes sugar.", "It rains."]
 
 
-def test_examples_come_back_as_they_were(tmp_path, monkeypatch):
+def test_cached_examples_are_equal_and_not_built_again(tmp_path, monkeypatch):
     subwords = SubwordTokenizer(None)
     fresh = build_text_examples(TEXTS, subwords, longest=64)
     assert find_text_examples(tmp_path / "run", TEXTS, subwords, longest=64) == fresh
@@ -19,7 +19,7 @@ def test_examples_come_back_as_they_were(tmp_path, monkeypatch):
     assert find_text_examples(tmp_path / "run", TEXTS, subwords, longest=64) == fresh
 
 
-def test_other_texts_are_tagged_anew(tmp_path):
+def test_examples_of_other_texts_are_built_again(tmp_path):
     subwords = SubwordTokenizer(None)
     find_text_examples(tmp_path, TEXTS, subwords, longest=64)
     other = [*TEXTS, "Ice melts."]

@@ -1,7 +1,7 @@
-"""Triples that were retrieved before, read from a file in place of Algorithm 1.
+"""Retrieved triples from a file, instead of Algorithm 1.
 
-Two formats, gzipped or not: the list of the published system, whose triples are lines of
-comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `triples`, each with
+There are two formats, gzipped or not: the published system's JSON list, whose triples are strings
+of comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `triples`, each with
 `head`, `relation`, `tail` and `weight`.
 """
 
@@ -18,7 +18,7 @@ from koala.knowledge.triple import RELATIONS, Triple
 
 _RELATIONS = {relation.lower(): relation for relation in RELATIONS}
 _FIELDS = 8
-"""Fields of a published triple up to its weight."""
+"""Number of fields of a published triple up to its weight."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -44,7 +44,7 @@ def read_retrieved(path: Path) -> dict[Key, tuple[Triple, ...]]:
 def choose_retrieved(
     procedures: Sequence[Procedure], known: Mapping[Key, tuple[Triple, ...]], n_triples: int
 ) -> Triples:
-    """Give the triples of every entity; none where the file has none for it."""
+    """Return the first `n_triples` of every entity; an empty tuple for an unknown entity."""
     return [
         tuple(
             known.get((procedure.id, _normalize(entity.name)), ())[:n_triples]
@@ -69,7 +69,7 @@ def _read_entries(path: Path) -> Iterator[dict[str, Any]]:
         raise FileError(path, f"not JSON ({error.msg}).", line=error.lineno) from None
     for entry in entries:
         if not isinstance(entry, dict):
-            raise FileError(path, f"a JSON object was expected, {entry!r} came.")
+            raise FileError(path, f"expected a JSON object, got {entry!r}.")
         yield entry
 
 
@@ -91,5 +91,5 @@ def _build(values: Mapping[str, Any]) -> Triple:
 
 
 def _normalize(name: str) -> str:
-    """Give a name that does not depend on case and on spaces around `;`."""
+    """Normalize case and spaces of a name and its aliases."""
     return ";".join(" ".join(alias.lower().split()) for alias in name.split(";"))

@@ -1,1 +1,1 @@
-"""The language-model stages of multi-stage training (section 5): text and triples, one path."""
+"""Language-model stages of multi-stage training (section 5): on text, then on triples."""

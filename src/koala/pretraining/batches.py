@@ -1,4 +1,4 @@
-"""Examples → masked batches, the same ones in every run, process and resumed run."""
+"""Examples → masked batches, which are the same in every run, process and resumed run."""
 
 import hashlib
 import math
@@ -13,15 +13,14 @@ from torch.utils.data import Dataset, Sampler
 from koala.pretraining.masking import IGNORED, Example, Masked, Masking, build_rng
 
 _POOL = 50
-"""Batches among which examples are sorted by length: little padding, and still by chance."""
+"""Examples are sorted by length within this many batches: little padding, and still random."""
 
-
-NOTHING = -1
-"""The number of an example of which nothing is to be guessed."""
+UNMASKED = -1
+"""Index that gives an example without masked subwords."""
 
 
 class MaskedDataset(Dataset[Masked]):
-    """Examples that are masked anew in every epoch."""
+    """Examples with new masks in every epoch."""
 
     def __init__(self, examples: Sequence[Example], masking: Masking, *, seed: int) -> None:
         self.examples = examples
@@ -34,7 +33,7 @@ class MaskedDataset(Dataset[Masked]):
         return len(self.examples)
 
     def __getitem__(self, index: int) -> Masked:
-        if index == NOTHING:
+        if index == UNMASKED:
             subwords = self.examples[0].subwords
             return Masked(subwords, (IGNORED,) * len(subwords))
         rng = build_rng(self.seed, self.epoch, index)
@@ -42,12 +41,12 @@ class MaskedDataset(Dataset[Masked]):
 
     @property
     def n_subwords(self) -> int:
-        """All word pieces."""
+        """Number of subwords of all examples."""
         return sum(len(example.subwords) for example in self.examples)
 
 
 class LengthSampler(Sampler[int]):
-    """Examples in an order by chance in which those of a batch are about equally long."""
+    """Samples examples in random order, such that those of a batch have similar lengths."""
 
     def __init__(self, dataset: MaskedDataset, *, batch: int) -> None:
         self.dataset = dataset
@@ -58,7 +57,7 @@ class LengthSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         data, batch = self.dataset, self.batch
-        # One number behind the last example: the order is drawn apart from the masks.
+        # An index after the last example, so that order and masks are sampled independently.
         rng = build_rng(data.seed, data.epoch, len(data))
         order = rng.permutation(len(data))
         lengths = np.array([len(example.subwords) for example in data.examples])
@@ -67,7 +66,7 @@ class LengthSampler(Sampler[int]):
             pool = order[start : start + batch * _POOL]
             pool = pool[np.argsort(-lengths[pool], kind="stable")]
             batches += [pool[i : i + batch].tolist() for i in range(0, len(pool), batch)]
-        # A short batch must stay the last one, or the loader would cut across all behind it.
+        # A short batch must be the last one, or it would shift the limits of all later batches.
         whole = [each for each in batches if len(each) == batch]
         short = [each for each in batches if len(each) < batch]
         for number in rng.permutation(len(whole)):
@@ -77,9 +76,10 @@ class LengthSampler(Sampler[int]):
 
 
 class SharedBatches(Sampler[list[int]]):
-    """Batches of which every process reads its share: one of as many parts as there are processes.
+    """Splits every batch among the processes and gives the share of one process.
 
-    Where a last batch is too short for all, the others read something and learn nothing from it.
+    If the last batch has too few examples, the other processes get an unmasked example, from which
+    nothing is learned.
     """
 
     def __init__(self, sampler: LengthSampler, *, index: int = 0, n_processes: int = 1) -> None:
@@ -93,11 +93,11 @@ class SharedBatches(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         order = iter(self.sampler)
         while whole := list(islice(order, self.sampler.batch)):
-            yield whole[self.index :: self.n_processes] or [NOTHING]
+            yield whole[self.index :: self.n_processes] or [UNMASKED]
 
 
 def collate(examples: Sequence[Masked], pad: int) -> dict[str, Tensor]:
-    """Build the three arguments of a language model, each (batch, pieces)."""
+    """Build the three arguments of a language model, each (batch, subwords)."""
     width = max(len(example.subwords) for example in examples)
     subwords = torch.full((len(examples), width), pad)
     labels = torch.full((len(examples), width), IGNORED)
@@ -111,7 +111,7 @@ def collate(examples: Sequence[Masked], pad: int) -> dict[str, Tensor]:
 
 
 def fingerprint(examples: Sequence[Example]) -> str:
-    """Give twelve hexadecimal digits that change when an example does."""
+    """Return twelve hexadecimal digits that identify the examples."""
     digest = hashlib.sha256()
     for example in examples:
         digest.update(np.array(example.subwords, dtype=np.int64).tobytes())

@@ -1,6 +1,6 @@
-"""What happens beside training: new masks every epoch, a time limit, a log, progress."""
+"""Callbacks of training: new masks in every epoch, time limit, log, progress."""
 
-# The Trainer hands every callback the same arguments, whichever it needs.
+# The Trainer passes the same arguments to every callback.
 # ruff: noqa: ANN401, ARG002
 
 import json
@@ -24,24 +24,25 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a log: where training is, and how good."""
+class LogLine:
+    """One line of a log."""
 
     stage: str
     """head or encoder."""
     epoch: float
-    """Epochs done; 0 is before the first, a fraction where a limit has stopped training."""
+    """Finished epochs; 0: before the first; a fraction if a limit stopped training."""
     step: int
     loss: float | None
     """Mean over the epoch, or over its part after a resume."""
     perplexity: dict[str, float]
+    """By the name of the data it is measured on."""
     seconds: float | None
-    """Of training, without measuring."""
+    """Time of training in this epoch, without measuring perplexity."""
     subwords_per_second: float | None
 
 
 class NewMasks(TrainerCallback):
-    """Tells the examples which epoch it is."""
+    """Sets the epoch of the dataset, which determines its masks."""
 
     def __init__(self, dataset: MaskedDataset) -> None:
         self.dataset = dataset
@@ -49,32 +50,32 @@ class NewMasks(TrainerCallback):
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **rest: Any
     ) -> None:
-        """Count epochs by batches, which a resumed run has right, too."""
+        """Compute the epoch from the number of batches, which is also correct after a resume."""
         self.dataset.epoch = state.global_step // len(rest["train_dataloader"])
 
 
 class TimeLimit(TrainerCallback):
-    """Stops after some minutes; stopping ends the epoch, and its end is saved."""
+    """Stops training at a deadline; the Trainer then ends the epoch and writes a checkpoint."""
 
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
         """In seconds of `time.monotonic`."""
-        self.has_struck = False
+        self.is_reached = False
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **rest: Any
     ) -> None:
-        """Stop if it is time; the first process decides, as clocks differ."""
+        """Stop after the deadline; the first process decides, because clocks differ."""
         is_late = torch.tensor(int(time.monotonic() >= self.deadline), device=args.device)
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.broadcast(is_late, src=0)
         if is_late.item() and state.global_step < state.max_steps:
-            self.has_struck = True
+            self.is_reached = True
             control.should_training_stop = True
 
 
 class ShowProgress(TrainerCallback):
-    """Tells how many batches of how many are done."""
+    """Reports the number of finished batches and of all batches."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -82,13 +83,13 @@ class ShowProgress(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **rest: Any
     ) -> None:
-        """Tell it after every batch."""
+        """Report after every batch."""
         if state.is_world_process_zero:
             self.progress(state.global_step, state.max_steps)
 
 
 class Log(TrainerCallback):
-    """Measures perplexity before the first and after every epoch, and writes a line."""
+    """Measures perplexity before the first and after every epoch, and writes a line each time."""
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class Log(TrainerCallback):
         """Write the line before training."""
         if state.is_world_process_zero and state.global_step == 0:
             perplexity = self._measure(rest["model"])
-            self._write(Line(self.stage, 0.0, 0, None, perplexity, None, None))
+            self._write(LogLine(self.stage, 0.0, 0, None, perplexity, None, None))
 
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **rest: Any
@@ -132,13 +133,13 @@ class Log(TrainerCallback):
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **rest: Any
     ) -> None:
-        """Write the line of an epoch; it comes before the checkpoint."""
+        """Write the line of an epoch, before the Trainer writes its checkpoint."""
         logs: Mapping[str, float] = rest["logs"]
         if not state.is_world_process_zero or "loss" not in logs:
             return
         n_subwords = (state.global_step - self._start[0]) * self.subwords_per_step
         self._write(
-            Line(
+            LogLine(
                 self.stage,
                 epoch=round(state.epoch or 0.0, 4),
                 step=state.global_step,
@@ -155,25 +156,26 @@ class Log(TrainerCallback):
             for name, examples in self.probes.items()
         }
 
-    def _write(self, line: Line) -> None:
-        # What a killed run wrote after its last checkpoint is done again: those lines go.
-        kept = [old for old in read_log(self.path) if _is_before(old, line)]
-        write_text(self.path, "".join(json.dumps(asdict(each)) + "\n" for each in [*kept, line]))
+    def _write(self, line: LogLine) -> None:
+        # A resumed run repeats what was done after the last checkpoint: drop the lines of that.
+        earlier = [old for old in read_log(self.path) if _is_before(old, line)]
+        lines = [json.dumps(asdict(each)) + "\n" for each in [*earlier, line]]
+        write_text(self.path, "".join(lines))
         self.tell(_describe(line))
 
 
-def read_log(path: Path) -> list[Line]:
-    """Read the log of a run; none is an empty one."""
+def read_log(path: Path) -> list[LogLine]:
+    """Read the log of a run; return an empty list if there is no file."""
     if not path.is_file():
         return []
-    return [Line(**json.loads(line)) for line in read_text(path).splitlines()]
+    return [LogLine(**json.loads(line)) for line in read_text(path).splitlines()]
 
 
-def _is_before(old: Line, new: Line) -> bool:
+def _is_before(old: LogLine, new: LogLine) -> bool:
     return old.step < new.step if old.stage == new.stage else old.stage == "head"
 
 
-def _describe(line: Line) -> str:
+def _describe(line: LogLine) -> str:
     parts = [f"{line.stage}, epoch {line.epoch:g}:"]
     parts += [] if line.loss is None else [f"loss {line.loss:.3f},"]
     parts += [f"perplexity {value:.2f} ({name})," for name, value in line.perplexity.items()]

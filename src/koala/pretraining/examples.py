@@ -1,4 +1,4 @@
-"""Texts and triples → tokenised examples, in the word pieces that the tracker reads, too."""
+"""Texts and triples → tokenized examples, with the same tokenizer as the tracker's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,35 +16,35 @@ from koala.text.nlp import Word, analyze
 Progress = Callable[[int, int], None]
 
 MASKED_POS = frozenset({"NOUN", "PROPN", "VERB"})
-"""Nouns and verbs (section 5.1); auxiliaries are neither."""
+"""Parts of speech that are masked: nouns and verbs (section 5.1), but not auxiliaries."""
 
-_TEXTS_AT_ONCE = 256
+_TEXTS_PER_BATCH = 256
 
 
 def build_replacement(subwords: SubwordTokenizer, settings: MaskingSettings) -> Replacement:
-    """Say what stands in the place of a piece to guess."""
+    """Build the replacement of masked subwords from the settings."""
     return Replacement(subwords.mask, subwords.ordinary, settings.mask_share, settings.random_share)
 
 
 def read_paragraphs(path: str | Path) -> list[str]:
-    """Read the texts of retrieved paragraphs, each once however often it was retrieved."""
+    """Read the distinct texts of retrieved paragraphs."""
     texts: dict[str, None] = {}
     for number, line in read_jsonl(path):
         text = line.get("text")
         if not isinstance(text, str):
-            problem = 'no "text"; lines of `koala wikipedia retrieve` were expected.'
+            problem = 'expected a "text", as in the output of `koala wikipedia retrieve`.'
             raise FileError(path, problem, line=number)
         texts[" ".join(text.split())] = None
     return [text for text in texts if text]
 
 
 def read_triples(path: str | Path) -> list[Triple]:
-    """Read distinct triples from a TSV: head, relation, tail; further columns are passed over."""
+    """Read distinct triples from a TSV with head, relation, tail; further columns are ignored."""
     triples: dict[Triple, None] = {}
     for number, (head, relation, tail, *_) in read_tsv(path, ("head", "relation", "tail")):
         if relation not in PHRASES:
             if number == 1 and relation.lower() in ("relation", "rel"):
-                continue  # the names of the columns
+                continue  # the header
             problem = f"relation {relation!r} is unknown. Known: {', '.join(PHRASES)}."
             raise FileError(path, problem, line=number)
         triples[Triple(_clean(head), relation, _clean(tail))] = None
@@ -62,19 +62,19 @@ def build_text_examples(
     longest: int = 256,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Example]:
-    """Tokenise texts; their nouns and verbs may be masked. What has none is left out."""
+    """Tokenize texts, with their nouns and verbs as targets; texts without any are left out."""
     examples = []
-    for start in range(0, len(texts), _TEXTS_AT_ONCE):
-        for analysis in analyze(texts[start : start + _TEXTS_AT_ONCE]):
+    for start in range(0, len(texts), _TEXTS_PER_BATCH):
+        for analysis in analyze(texts[start : start + _TEXTS_PER_BATCH]):
             examples += list(_build_windows(analysis.words, subwords, longest))
-        progress(min(start + _TEXTS_AT_ONCE, len(texts)), len(texts))
+        progress(min(start + _TEXTS_PER_BATCH, len(texts)), len(texts))
     return examples
 
 
 def _build_windows(
     words: Sequence[Word], subwords: SubwordTokenizer, longest: int
 ) -> Iterator[Example]:
-    """Cut a text between words, so that every window has at most `longest` pieces."""
+    """Cut a text between words into windows of at most `longest` subwords."""
     window: list[int] = [subwords.first]
     targets: list[tuple[int, ...]] = []
     for word, found in zip(words, subwords.split([word.text for word in words]), strict=True):
@@ -96,7 +96,7 @@ def _close(
 
 
 def build_triple_examples(triples: Iterable[Triple], subwords: SubwordTokenizer) -> list[Example]:
-    """Tokenise triples; each makes as many examples as there are turns of masking it."""
+    """Tokenize triples; each gives several examples, as `split_instances` says."""
     return [
         instance
         for triple in triples
@@ -105,7 +105,7 @@ def build_triple_examples(triples: Iterable[Triple], subwords: SubwordTokenizer)
 
 
 def build_triple(triple: Triple, subwords: SubwordTokenizer) -> Example:
-    """Build [CLS] head [SEP] relation [SEP] tail [SEP], its targets the three parts."""
+    """Build [CLS] head [SEP] relation [SEP] tail [SEP], with the three parts as targets."""
     row = [subwords.first]
     targets = []
     for part in (triple.head, triple.phrase, triple.tail):
@@ -118,7 +118,7 @@ def build_triple(triple: Triple, subwords: SubwordTokenizer) -> Example:
 def hold_out(
     triples: Sequence[Triple], share: float, *, seed: int
 ) -> tuple[list[Triple], list[Triple]]:
-    """Part triples at random into those to learn from and those to measure on."""
+    """Split triples at random into those to train on and those to measure perplexity on."""
     order = np.random.default_rng(seed).permutation(len(triples))
     held = set(order[: round(share * len(triples))].tolist())
     learned = [triple for i, triple in enumerate(triples) if i not in held]

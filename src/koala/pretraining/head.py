@@ -16,9 +16,9 @@ from koala.network.torch.transformer import load_transformer
 from koala.pretraining.masking import IGNORED
 
 HEAD = "head.safetensors"
-"""The file of a head, beside the weights of its encoder."""
+"""File with the weights of a head, beside those of its encoder."""
 
-# How transformers names the parts of a head: BERT's way, then that of MPNet and RoBERTa.
+# Names of a head's parameters in transformers: for BERT, then for MPNet and RoBERTa.
 _NAMES = (
     {"dense": "cls.predictions.transform.dense", "norm": "cls.predictions.transform.LayerNorm"}
     | {"": "cls.predictions"},
@@ -28,9 +28,9 @@ _OLD_NAMES = {"weight": "gamma", "bias": "beta"}
 
 
 class LanguageModelHead(nn.Module):
-    """Guesses a piece from its vector: LayerNorm(gelu(W h + b)) Eᵀ + c (Devlin et al. 2019).
+    """Predicts a subword from its vector: LayerNorm(gelu(W h + b)) Eᵀ + c (Devlin et al. 2019).
 
-    The decoder E is the encoder's own table of piece embeddings; the head keeps no copy of it.
+    The decoder E is the encoder's table of subword embeddings; the head has no copy of it.
     """
 
     def __init__(self, *, width: int, n_subwords: int, epsilon: float = 1e-12) -> None:
@@ -42,13 +42,13 @@ class LanguageModelHead(nn.Module):
         nn.init.zeros_(self.dense.bias)
 
     def forward(self, hidden: Tensor, embeddings: Tensor) -> Tensor:
-        """Score (guesses, width) with embeddings (vocabulary, width) → (guesses, vocabulary)."""
+        """Score (masked, width) with embeddings (vocabulary, width) → (masked, vocabulary)."""
         states = self.norm(functional.gelu(self.dense(hidden)))
         return functional.linear(states, embeddings, self.bias)
 
 
 class MaskedLanguageModel(nn.Module):
-    """Masked pieces in, the loss of each guess out."""
+    """Masked subwords in, the loss of each prediction out."""
 
     def __init__(
         self, encoder: nn.Module, head: LanguageModelHead, precision: Precision = "float32"
@@ -57,16 +57,16 @@ class MaskedLanguageModel(nn.Module):
         self.encoder = encoder
         self.head = head
         self.precision: Precision = precision
-        """While it learns; it is measured in float32."""
+        """Precision in training; evaluation is always in float32."""
         self.is_frozen = False
 
     def freeze_encoder(self, is_frozen: bool) -> None:
-        """Let the head learn alone, or all."""
+        """Train only the head, or head and encoder."""
         self.is_frozen = is_frozen
         self.encoder.requires_grad_(not is_frozen)
 
     def train(self, mode: bool = True) -> "MaskedLanguageModel":
-        """Switch dropout; a frozen encoder runs without."""
+        """Switch dropout on or off; a frozen encoder always runs without."""
         super().train(mode)
         if self.is_frozen:
             self.encoder.eval()
@@ -74,20 +74,20 @@ class MaskedLanguageModel(nn.Module):
 
     @property
     def embeddings(self) -> Tensor:
-        """The table that pieces are read from and guessed with, (vocabulary, width)."""
+        """(vocabulary, width): embeddings of the subwords, used for input and prediction."""
         encoder: Any = self.encoder
         weight: Tensor = encoder.get_input_embeddings().weight
         return weight
 
     def forward(self, subwords: Tensor, mask: Tensor, labels: Tensor) -> Tensor:
-        """Give −log p of each piece to guess, (guesses,); all arguments are (batch, pieces)."""
-        wanted = labels != IGNORED
+        """Return the NLL of each masked subword, (masked,); arguments are (batch, subwords)."""
+        is_masked = labels != IGNORED
         with computing_in(self.precision if self.training else "float32", subwords.device):
             with torch.set_grad_enabled(torch.is_grad_enabled() and not self.is_frozen):
                 output = self.encoder(input_ids=subwords, attention_mask=mask.long())
-            # Only what is guessed passes the decoder: a seventh of the pieces, half the work.
-            scores = self.head(output.last_hidden_state[wanted], self.embeddings)
-        return functional.cross_entropy(scores.float(), labels[wanted], reduction="none")
+            # Only masked subwords pass the decoder: a seventh of all, which halves the work.
+            scores = self.head(output.last_hidden_state[is_masked], self.embeddings)
+        return functional.cross_entropy(scores.float(), labels[is_masked], reduction="none")
 
 
 def load_language_model(
@@ -97,7 +97,7 @@ def load_language_model(
     dropout: float | None = None,
     precision: Precision = "float32",
 ) -> tuple[MaskedLanguageModel, bool]:
-    """Load an encoder with its head, and tell whether the head is a trained one."""
+    """Load an encoder with a head; return whether the head is trained (else it is random)."""
     encoder = load_transformer(folder, dropout=dropout)
     config: Any = encoder.config
     torch.manual_seed(seed)

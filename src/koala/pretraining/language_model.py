@@ -1,9 +1,9 @@
-"""One language-model stage, of text or of triples: a head first where there is none, then all.
+"""One language-model stage, on text or on triples: train a head if there is none, then everything.
 
-A stage lives in a folder. While it runs: `settings.toml`, `data.json`, `log.jsonl` and
-`checkpoints/`. What it gives: the encoder as the public ones are (`config.json`, `tokenizer.json`,
-`model.safetensors`, …), so that `encoder.weights` in a tracker's settings may name the folder, and
-its head beside (`head.safetensors`).
+A stage has a folder. While it runs, the folder has `settings.toml`, `data.json`, `log.jsonl` and
+`checkpoints/`. The result is an encoder in the files of a public one (`config.json`,
+`tokenizer.json`, `model.safetensors`, …), so that `encoder.weights` in a tracker's settings can
+name the folder, and its head (`head.safetensors`).
 """
 
 import json
@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ from koala.pretraining.batches import (
     fingerprint,
 )
 from koala.pretraining.callbacks import (
-    Line,
     Log,
+    LogLine,
     NewMasks,
     Progress,
     ShowProgress,
@@ -56,51 +56,52 @@ from koala.training.distributed import Processes
 
 SETTINGS, DATA, LOG = "settings.toml", "data.json", "log.jsonl"
 _PUBLIC_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
-"""Taken over as they are: a tracker has its own dropout, not that of this stage."""
+"""Copied unchanged from the encoder at the start, so that this stage's dropout is not in them."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageData:
-    """Examples to learn from, and masked ones to measure on."""
+    """Examples to train on, and masked examples to measure perplexity on."""
 
     examples: Sequence[Example]
     probes: Mapping[str, Sequence[Masked]]
-    """What perplexity is measured on, by name; may be empty."""
+    """Sets to measure perplexity on, by name; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run has ended."""
+    """The result of a run."""
 
     folder: Path
     is_finished: bool
-    """False: the time limit came first; a resumed run goes on."""
-    log: tuple[Line, ...]
+    """False if the time limit stopped the run; it can be resumed."""
+    log: tuple[LogLine, ...]
 
 
 class LanguageModelTrainer(Trainer):
-    """transformers' Trainer for a model that gives the loss of every guess."""
+    """transformers' Trainer for a model that returns the loss of every prediction."""
 
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, Any], *_: object, **__: object
     ) -> Tensor:
-        """Give the mean over the pieces to guess, 0 where a batch has none.
+        """Return the mean loss of the masked subwords, 0 if a batch has none.
 
-        Several processes average what each gives here: all guesses of a batch count the same.
+        Several processes average their results. The scaling here makes that average the mean over
+        all masked subwords of the batch.
         """
         losses: Tensor = model(**inputs)
         processes = Processes()
-        n_guesses = processes.sum(torch.tensor(losses.numel(), device=losses.device))
-        return losses.sum() * processes.n / max(int(n_guesses), 1)
+        n_masked = processes.sum(torch.tensor(losses.numel(), device=losses.device))
+        return losses.sum() * processes.n / max(int(n_masked), 1)
 
     def get_train_dataloader(self) -> DataLoader[Masked]:
-        """Batches of about equal length, whose order and masks depend on seed and epoch alone."""
+        """Build batches of similar length; order and masks depend only on seed and epoch."""
         dataset = self.train_dataset
         if not isinstance(dataset, MaskedDataset):
             raise TypeError(dataset)
         processes = Processes()
         sampler = LengthSampler(dataset, batch=self.args.per_device_train_batch_size * processes.n)
-        # Shared out here: accelerate would fill the last batch up with examples seen before.
+        # Not left to accelerate, which would fill the last batch with examples seen before.
         batches = SharedBatches(sampler, index=processes.index, n_processes=processes.n)
         return DataLoader(dataset, batch_sampler=batches, collate_fn=self.data_collator)
 
@@ -114,16 +115,16 @@ def pretrain(
     progress: Progress = lambda _done, _total: None,
     tell: Tell = lambda _: None,
 ) -> Outcome:
-    """Run a stage, or go on with one; the outcome of both is the same."""
+    """Run a stage, or resume one; an interrupted and resumed run gives the same weights."""
     started = time.monotonic()
     if not data.examples:
-        raise KoalaError("There are no examples to learn from.")
+        raise KoalaError("No examples to train on. Give texts with nouns or verbs, or triples.")
     source = find_weights(settings.encoder)
     processes = Processes()
     with processes.main_first():
         _open_folder(folder, settings, data, resume=resume)
     if (folder / WEIGHTS).is_file() and not (folder / CHECKPOINTS).is_dir():
-        tell(f"{folder} is finished already.")
+        tell(f"{folder} is already finished.")
         return Outcome(folder, True, tuple(read_log(folder / LOG)))
     model, has_head = load_language_model(
         source, seed=settings.seed, dropout=settings.dropout, precision=settings.precision
@@ -141,7 +142,7 @@ def pretrain(
 
 
 class _Stage:
-    """The two steps of a stage: the head alone, then everything."""
+    """The two parts of a stage: train the head alone, then encoder and head."""
 
     def __init__(
         self,
@@ -163,14 +164,17 @@ class _Stage:
         self.started = started
 
     def train_head(self, model: MaskedLanguageModel) -> bool:
-        """Train the head with the encoder frozen, so that "before" means something."""
+        """Train the head with the encoder frozen; return False if the time limit stopped it.
+
+        Only with a trained head is the perplexity before training the encoder meaningful.
+        """
         model.freeze_encoder(True)
         is_finished = self._run("head", model, self.settings.head)
         model.freeze_encoder(False)
         return is_finished
 
     def train_all(self, model: MaskedLanguageModel) -> bool:
-        """Fine-tune encoder and head."""
+        """Train encoder and head; return False if the time limit stopped it."""
         settings = self.settings
         steps = HeadSettings(settings.epochs, settings.learning_rate, settings.max_steps)
         return self._run("encoder", model, steps)
@@ -198,10 +202,10 @@ class _Stage:
             data_collator=partial(collate, pad=self.subwords.pad),
             callbacks=callbacks,
         )
-        # Nothing goes to stdout; progress and the log are callbacks of ours.
+        # Nothing is printed to stdout; progress and log are callbacks.
         trainer.remove_callback(PrinterCallback)
         trainer.train(resume_from_checkpoint=find_checkpoint(Path(str(args.output_dir))))
-        return not limit.has_struck
+        return not limit.is_reached
 
     def _build_masking(self) -> WordMasking | TripleMasking:
         masking = self.settings.masking
@@ -217,7 +221,8 @@ def _build_arguments(
     processes = Processes()
     if settings.batch % processes.n:
         raise KoalaError(
-            f"batch is {settings.batch}; a multiple of the {processes.n} processes was expected."
+            f"batch is {settings.batch}, expected a multiple of the number of processes, "
+            f"{processes.n}."
         )
     return TrainingArguments(
         output_dir=str(folder),
@@ -240,14 +245,14 @@ def _build_arguments(
 
 
 def find_checkpoint(folder: Path) -> str | None:
-    """Find the last whole checkpoint: one whose last file is there."""
-    whole = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
-    best = max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
-    return None if best is None else str(best)
+    """Find the last complete checkpoint: one that has the file which is written last."""
+    complete = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
+    last = max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    return None if last is None else str(last)
 
 
 def save_encoder(model: MaskedLanguageModel, folder: Path, source: Path) -> None:
-    """Write an encoder as the public ones are, all but its weights from where it came."""
+    """Write the files of a public encoder: new weights, all others copied from `source`."""
     encoder: Any = model.encoder
     with tempfile.TemporaryDirectory(dir=folder, prefix=".weights.") as temporary:
         with without_bars():
@@ -263,23 +268,40 @@ def save_encoder(model: MaskedLanguageModel, folder: Path, source: Path) -> None
 def _open_folder(
     folder: Path, settings: PretrainingSettings, data: StageData, *, resume: bool
 ) -> None:
-    """Begin a folder, or make sure that what is in it can be gone on with."""
+    """Create the folder of a run, or check that the run in it can be resumed."""
     facts = {
         "examples": len(data.examples),
         "subwords": sum(len(example.subwords) for example in data.examples),
         "fingerprint": fingerprint(data.examples),
     }
     path = folder / SETTINGS
-    # The others of several processes come when the first has begun the folder.
+    # With several processes, the others come here after the first has created the folder.
     if path.is_file() and (resume or not Processes().is_main):
         old = PretrainingSettings.from_toml(read_text(path))
-        if replace(old, max_minutes=None) != replace(settings, max_minutes=None):
-            raise FileError(path, "a run with other settings. Use them, or another folder.")
-        if json.loads(read_text(folder / DATA)) != facts:
-            raise FileError(folder / DATA, "a run with other data. Use it, or another folder.")
+        advice = "Resume with those, or choose another folder."
+        there, here = (asdict(replace(each, max_minutes=None)) for each in (old, settings))
+        if there != here:
+            differences = ", ".join(_compare(there, here))
+            raise FileError(folder, f"has a run with different settings ({differences}). {advice}")
+        there = json.loads(read_text(folder / DATA))
+        if there != facts:
+            differences = ", ".join(_compare(there, facts))
+            raise FileError(folder, f"has a run with different data ({differences}). {advice}")
         return
     if path.is_file():
-        raise FileError(folder, "holds a run. Go on with --resume, or choose another folder.")
+        raise FileError(folder, "has a run already. Give --resume, or choose another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / DATA, json.dumps(facts) + "\n")
     write_text(path, settings.to_toml())
+
+
+def _compare(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """List the values that differ, as in `head.epochs: 1 there, 2 here`."""
+    found = []
+    for name, value in here.items():
+        other = there.get(name)
+        if isinstance(value, dict) and isinstance(other, dict):
+            found += _compare(other, value, f"{prefix}{name}.")
+        elif value != other:
+            found.append(f"{prefix}{name}: {other!r} there, {value!r} here")
+    return found

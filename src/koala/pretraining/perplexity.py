@@ -1,10 +1,10 @@
-"""Perplexity: how surprised a language model is by the nouns and verbs of a text.
+"""Perplexity of a masked language model on the nouns and verbs of texts, or on triples.
 
 Every target (a noun or verb, or part of a triple) is masked exactly once. The targets of a text are
-dealt to a fixed number of parts in turn (the first to part 1, the second to part 2, …), and one
-part is masked at a time, always with the mask piece. With four parts about as much is hidden at a
-time as in training (a quarter of the nouns and verbs; in training 0.3), neighbours never together.
-Nothing is drawn at random, so that two numbers differ only where the models do.
+assigned to a fixed number of parts in turn (the first to part 1, the second to part 2, …), and one
+part is masked at a time, always with the mask token. With four parts, about as much is masked at a
+time as in training (a quarter of the nouns and verbs; in training 0.3), and never two neighbours.
+Nothing is random, so that results differ only if the models differ.
 """
 
 import math
@@ -33,7 +33,7 @@ def mask_in_parts(
     masked = []
     for example in examples:
         for part in range(min(parts, len(example.targets))):
-            hidden = {location for target in example.targets[part::parts] for location in target}
+            hidden = {position for target in example.targets[part::parts] for position in target}
             rows = list(enumerate(example.subwords))
             masked.append(
                 Masked(
@@ -47,9 +47,9 @@ def mask_in_parts(
 def measure_perplexity(
     model: MaskedLanguageModel, examples: Sequence[Masked], *, pad: int, batch: int = 32
 ) -> float:
-    """Give exp of the mean −log p over all pieces to guess; the model stays as it is."""
+    """Return exp of the mean NLL of all masked subwords; the model is left unchanged."""
     if not examples:
-        raise KoalaError("There is nothing to measure perplexity on.")
+        raise KoalaError("Measuring perplexity needs at least one example; none was given.")
     device = model.embeddings.device
     ordered = sorted(examples, key=lambda each: len(each.subwords))
     was_training = model.training

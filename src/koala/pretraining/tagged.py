@@ -1,4 +1,4 @@
-"""Tagged examples on disk: a run that goes on need not read all its texts again."""
+"""Cache of tagged and tokenized texts in the folder of a run, for resuming it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def find_text_examples(
     longest: int,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Example]:
-    """Tokenise and tag texts, or take what an earlier call has left in the folder of the run."""
+    """Read the examples of these texts from the cache in `folder`, or build and cache them."""
     path = folder / FILE
     key = _key_of(texts, subwords, longest)
     if path.is_file():
@@ -50,7 +50,7 @@ def _key_of(texts: Sequence[str], subwords: SubwordTokenizer, longest: int) -> s
 
 
 def _pack(examples: Sequence[Example]) -> dict[str, Ints]:
-    """A target is a run of pieces: its first, and how many."""
+    """Pack examples into arrays; a target becomes a span: first position and length."""
     spans = [(target[0], len(target)) for example in examples for target in example.targets]
     return {
         "subwords": np.array([p for example in examples for p in example.subwords], dtype=np.int32),

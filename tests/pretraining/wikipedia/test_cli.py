@@ -1,4 +1,4 @@
-"""Typed into the room's own app; registering it is the command line's business."""
+"""The command `koala wikipedia retrieve`."""
 
 import json
 
@@ -28,7 +28,7 @@ def retrieve(folder, *words):
     return CliRunner().invoke(app, [*start, *map(str, words)])
 
 
-def test_all_splits_are_queries_and_all_files_are_read(folder):
+def test_queries_are_all_splits_and_all_files_are_read(folder):
     a, b, output = folder / "a.tsv", folder / "b.tsv", folder / "out.jsonl"
     for files in (("--corpus", a, b), ("--corpus", a, "--corpus", b)):
         done = retrieve(folder, *files, "-k", 5, "-o", output)
@@ -43,12 +43,12 @@ def test_all_splits_are_queries_and_all_files_are_read(folder):
         assert found[1]["text"] == "Whisk the eggs — é."
 
 
-def test_stdout_is_data_only(folder):
+def test_stdout_has_only_data(folder):
     done = retrieve(folder, "--corpus", folder / "a.tsv")
     assert [json.loads(line)["title"] for line in done.stdout.splitlines()] == ["Butter"]
 
 
-def test_a_failure_leaves_the_old_output(folder):
+def test_a_failure_keeps_the_old_output(folder):
     output = folder / "out.jsonl"
     output.write_text("old")
     (folder / "a.tsv").write_text("no tab")
@@ -58,12 +58,12 @@ def test_a_failure_leaves_the_old_output(folder):
     assert {path.name for path in folder.iterdir()} == {"a.tsv", "b.tsv", "out.jsonl", "recipes"}
 
 
-def test_a_missing_folder_is_said_before_the_work(folder):
+def test_a_missing_output_folder_is_reported_before_reading(folder):
     done = retrieve(folder, "--corpus", "never-read.tsv", "-o", folder / "none" / "out.jsonl")
     assert "its folder is missing" in str(done.exception)
 
 
-def test_the_help_says_which_texts_are_queries():
+def test_the_help_names_the_queries_and_has_an_example():
     done = CliRunner().invoke(app, ["retrieve", "--help"], env={"COLUMNS": "200"})
-    assert "texts only, no labels" in " ".join(done.output.split())
+    assert "questions, entities and gold grids are not used" in " ".join(done.output.split())
     assert "Example: koala wikipedia retrieve" in done.output

@@ -27,7 +27,7 @@ def write(path, content):
 @pytest.mark.parametrize(
     "compress", [bytes, gzip.compress, bz2.compress, lzma.compress], ids=lambda f: f.__module__
 )
-def test_title_and_text_however_compressed(tmp_path, name, compress):
+def test_title_and_text_with_every_compression(tmp_path, name, compress):
     assert read(write(tmp_path / name, compress(TSV))) == [RAIN, SNOW]
 
 
@@ -53,7 +53,7 @@ def test_a_folder_of_extracted_files_is_read_in_order(tmp_path):
     assert titles == ["AA/wiki_00", "AA/wiki_01", "AB/wiki_00.bz2"]
 
 
-def test_plain_text_one_paragraph_a_line(tmp_path):
+def test_plain_text_with_one_paragraph_per_line(tmp_path):
     path = write(tmp_path / "book.txt", "one two\nthree four\n")
     assert read(path) == [("book.txt", "one two"), ("book.txt", "three four")]
 
@@ -72,28 +72,28 @@ def test_short_and_empty_paragraphs_are_left_out(tmp_path):
     assert [p.title for p in read(path, least_words=0)] == ["a", "c"]
 
 
-def test_files_are_read_as_they_are_needed(tmp_path):
+def test_files_are_read_lazily(tmp_path):
     path = write(tmp_path / "p.tsv", TSV + b"no tab here\n")
     assert list(islice(read_paragraphs([path], least_words=1), 2)) == [RAIN, SNOW]
 
 
-def test_progress_counts_stored_bytes_of_all_files(tmp_path):
-    told = []
+def test_progress_counts_compressed_bytes_of_all_files(tmp_path):
+    reports = []
     files = [write(tmp_path / "a.tsv", TSV), write(tmp_path / "b.tsv", lzma.compress(TSV * 2000))]
-    read(*files, progress=lambda *numbers: told.append(numbers))
+    read(*files, progress=lambda *numbers: reports.append(numbers))
     total = sum(file.stat().st_size for file in files)
-    assert told == sorted(told)
-    assert told[0] == (len(TSV), total)
-    assert told[-1] == (total, total)
+    assert reports == sorted(reports)
+    assert reports[0] == (len(TSV), total)
+    assert reports[-1] == (total, total)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("p.tsv", b"a\tb\nno tab\n", "line 2: 1 tab-separated column(s) came, 2 were expected"),
-        ("p.tsv", b"a\tb\tc\n", "line 1: 3 tab-separated column(s) came, 2 were expected"),
+        ("p.tsv", b"a\tb\nno tab\n", "line 2: expected 2 tab-separated columns (title, text)"),
+        ("p.tsv", b"a\tb\tc\n", "line 1: expected 2 tab-separated columns (title, text), got 3"),
         ("p.tsv", b"a\tb\na\t\xff\n", "line 2: byte 0xff is not UTF-8"),
-        ("p.tsv", b"a\tb\x00\n", "line 1: holds a NUL byte"),
+        ("p.tsv", b"a\tb\x00\n", "line 1: contains a NUL byte"),
         ("p.tsv", b"\n \n", "this file is empty"),
         ("p.tsv.gz", gzip.compress(TSV, mtime=0)[:-9], "damaged after line"),
         ("p.tsv.bz2", bz2.compress(TSV)[:-9], "damaged after line"),
@@ -101,13 +101,13 @@ def test_progress_counts_stored_bytes_of_all_files(tmp_path):
         ("p.tsv.gz", gzip.compress(TSV, mtime=0)[:-8] + b"wrong!!!", "damaged after line"),
         ("p.tsv.bz2", b"BZh9 is no bzip2", "damaged after line 0"),
         ("p.jsonl", b'{"title": "a"', "line 1: Not JSON"),
-        ("p.jsonl", b'["title", "text"]', 'line 1: an object with "title" and "text" was'),
-        ("p.jsonl", b'{"title": "a", "text": "b"}\n{"title": "a"}', "line 2: an object with"),
-        ("p.jsonl", b'{"title": 1, "text": "b"}', "line 1: an object with"),
+        ("p.jsonl", b'["title", "text"]', 'line 1: expected an object with "title" and "text"'),
+        ("p.jsonl", b'{"title": "a", "text": "b"}\n{"title": "a"}', "line 2: expected an object"),
+        ("p.jsonl", b'{"title": 1, "text": "b"}', "line 1: expected an object"),
         ("wiki_00", b'<doc id="12" title="Anarchism">\n', "wikiextractor --json"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path, name, content, message):
+def test_errors_name_file_line_and_problem(tmp_path, name, content, message):
     path = write(tmp_path / name, content)
     with pytest.raises(FileError) as caught:
         read(path)
@@ -115,7 +115,7 @@ def test_what_is_wrong_is_said(tmp_path, name, content, message):
     assert message in str(caught.value)
 
 
-def test_lines_without_an_end_are_refused(tmp_path, monkeypatch):
+def test_very_long_lines_and_paragraphs_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(paragraphs, "LONGEST", 100)
     path = write(tmp_path / "p.txt", "x" * 100)
     with pytest.raises(FileError, match="more than 100 bytes without a line end"):
@@ -126,15 +126,15 @@ def test_lines_without_an_end_are_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["missing.tsv", "", "-", "x" * 300, "a\x00b"])
-def test_what_is_not_there(tmp_path, name):
+def test_missing_files_and_folders_without_paragraphs(tmp_path, name):
     (tmp_path / "other.png").touch()
-    with pytest.raises(FileError, match=r"no such file|no paragraphs here"):
+    with pytest.raises(FileError, match=r"no such file|no paragraphs in this folder"):
         read(tmp_path / name)
 
 
 @pytest.mark.parametrize("corpus", ["simplewiki_2017", "enwiki_science", "openstax_ccby"])
 def test_real_corpora(data, corpus):
     path = data / "wikipedia" / corpus
-    some = list(islice(read_paragraphs([path]), 2000))
-    assert len(some) == 2000
-    assert all(p.title and len(p.text.split()) >= 20 for p in some)
+    first = list(islice(read_paragraphs([path]), 2000))
+    assert len(first) == 2000
+    assert all(p.title and len(p.text.split()) >= 20 for p in first)

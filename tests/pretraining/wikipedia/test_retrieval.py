@@ -1,4 +1,4 @@
-"""The truth is a TF-IDF of plain dictionaries, without hashing, blocks or numpy."""
+"""Checked against a TF-IDF of plain dictionaries, without hashing, blocks or numpy."""
 
 import math
 import re
@@ -41,7 +41,7 @@ QUERIES = [
 ]
 
 
-# What an apostrophe leaves over: plant's, don't.
+# Parts of plant's, don't … after splitting at the apostrophe.
 CONTRACTED = (
     set("smdt")
     | {"ll", "re", "ve", "don"}
@@ -52,16 +52,16 @@ CONTRACTED = (
 
 def split_grams(text):
     tokens = re.findall(r"[^\W_]+|[^\w\s]", text.lower())
-    tells = [is_content(token) and token not in CONTRACTED for token in tokens]
-    pairs = zip(tokens, tokens[1:], tells, tells[1:], strict=False)
+    content = [is_content(token) and token not in CONTRACTED for token in tokens]
+    pairs = zip(tokens, tokens[1:], content, content[1:], strict=False)
     return Counter(
-        [token for token, tell in zip(tokens, tells, strict=True) if tell]
+        [token for token, is_kept in zip(tokens, content, strict=True) if is_kept]
         + [f"{one} {two}" for one, two, first, second in pairs if first and second]
     )
 
 
 def rank_plainly(query, corpus):
-    """Score every paragraph with dictionaries; the best is first, 0 is left out."""
+    """Score every paragraph with dictionaries; the best comes first, scores of 0 are left out."""
     documents = [split_grams(paragraph.text) for paragraph in corpus]
 
     def idf(gram):
@@ -88,7 +88,7 @@ def procedure(text, id="query"):
     return Procedure(id, (Step(text),))
 
 
-def test_ranking_and_scores_equal_plain_dictionaries():
+def test_ranks_and_scores_agree_with_plain_dictionaries():
     found = run(QUERIES, CORPUS)
     for query in QUERIES:
         mine = [one for one in found if one.query == query.id]
@@ -108,9 +108,9 @@ corpora = st.lists(st.builds(Paragraph, st.sampled_from("ABC"), texts), min_size
 
 
 @given(texts, corpora)
-def test_random_scores_equal_plain_dictionaries(text, corpus):
+def test_random_scores_agree_with_plain_dictionaries(text, corpus):
     query = procedure(text + " water")
-    # A text of its own: what comes twice is counted twice, but given once.
+    # Distinct texts only: a duplicate would be counted twice, but returned once.
     corpus = list({paragraph.text: paragraph for paragraph in corpus}.values())
     truth = {e[2]: -e[0] for e in rank_plainly(query, corpus) if e[2] != text + " water"}
     found = {one.text: one.score for one in run([query], corpus)}
@@ -122,38 +122,38 @@ def test_block_size_and_order_change_nothing(texts, corpus, k, block_size):
     queries = [procedure(text, str(index)) for index, text in enumerate(texts)]
     with pytest.MonkeyPatch.context() as patch:
         whole = run(queries, corpus, k=k)
-        patch.setattr(retrieval, "_PAIRS_AT_ONCE", 7)
+        patch.setattr(retrieval, "_PAIRS_PER_BATCH", 7)
         patch.setattr(retrieval, "_FILTER_BITS", 3)
         assert run(queries, corpus[::-1], k=k, block_size=block_size) == whole
 
 
 @given(corpora, st.integers(1, 5), st.integers(1, 4))
-def test_parts_ranked_apart_and_merged_change_nothing(corpus, k, n_parts):
+def test_parts_ranked_separately_and_merged_change_nothing(corpus, k, n_parts):
     queries = [procedure("water, heat and rain"), procedure("the leaf's cloud", "other")]
     merged = Retriever(queries, k=k)
     parts = [corpus[part::n_parts] for part in range(n_parts)]
     tallies, bests = [], []
     for part in parts:
-        apart = merged.copy_empty()
-        apart.count(part)
-        tallies.append(apart.tally)
+        separate = merged.copy_empty()
+        separate.count(part)
+        tallies.append(separate.tally)
     for tally in tallies:
         merged.add_tally(tally)
     for part in parts:
-        apart = merged.copy_empty()
-        apart.rank(part)
-        bests.append(apart.best)
+        separate = merged.copy_empty()
+        separate.rank(part)
+        bests.append(separate.best)
     for best in reversed(bests):
         merged.add_best(best)
     assert merged.results() == run(queries, corpus, k=k)
 
 
-def test_k_cuts_the_same_list():
+def test_k_limits_the_list():
     everything = [one for one in run(QUERIES, CORPUS) if one.query == "plants"]
     assert run(QUERIES[:1], CORPUS, k=2) == everything[:2]
 
 
-def test_equal_scores_are_in_order_of_title_then_text():
+def test_ties_are_in_order_of_title_then_text():
     others = [Paragraph("Z", f"word{n} other{n}") for n in range(9)]
     equal = [Paragraph("B", "rain falls"), Paragraph("A", "rain stops"), Paragraph("A", "rain on")]
     found = run([procedure("rain")], equal + others, block_size=2)
@@ -164,7 +164,7 @@ def test_equal_scores_are_in_order_of_title_then_text():
     ]
 
 
-def test_a_text_is_given_once_and_crowds_out_no_other():
+def test_a_text_is_returned_once_and_displaces_no_other():
     copies = [Paragraph(title, "rain, rain and rain") for title in "DCBA"]
     others = [Paragraph("Z", f"word{n} other{n}") for n in range(12)]
     corpus = [*copies, Paragraph("E", "some rain"), *others]
@@ -173,7 +173,7 @@ def test_a_text_is_given_once_and_crowds_out_no_other():
         assert [one.title for one in found] == ["A", "E"]
 
 
-def test_the_own_text_is_left_out_for_its_procedure_only():
+def test_a_procedures_own_text_is_left_out_for_that_procedure_only():
     own = " ".join(step.text for step in QUERIES[0].steps)
     corpus = [*CORPUS, Paragraph("Copy", own.upper().replace(" ", "  "))]
     other = procedure("Roots take in water.", "other")
@@ -182,7 +182,7 @@ def test_the_own_text_is_left_out_for_its_procedure_only():
     assert "Copy" in {one.title for one in found if one.query == "other"}
 
 
-def test_paragraphs_are_taken_block_by_block():
+def test_paragraphs_are_read_block_by_block():
     taken = 0
 
     def stream():
@@ -198,7 +198,7 @@ def test_paragraphs_are_taken_block_by_block():
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8") | st.sampled_from("ab _.,'é\n")), max_size=5))
-def test_every_ngram_has_a_hash_of_its_own(texts):
+def test_every_ngram_has_its_own_hash(texts):
     rows, hashes = hash_ngrams(texts)
     mine = Counter(zip(rows.tolist(), hashes.tolist(), strict=True))
     truth = Counter()
@@ -217,12 +217,12 @@ def test_hashes_are_the_same_in_every_run():
     ]
 
 
-def test_wrong_calls_are_refused():
-    with pytest.raises(KoalaError, match="none came"):
+def test_invalid_calls_are_refused():
+    with pytest.raises(KoalaError, match="none was given"):
         Retriever([])
-    with pytest.raises(KoalaError, match="same id twice"):
+    with pytest.raises(KoalaError, match="have the id 'plants'"):
         Retriever([QUERIES[0], QUERIES[0]])
-    with pytest.raises(KoalaError, match="k = 0"):
+    with pytest.raises(KoalaError, match="of at least 1, got 0 and 1024"):
         Retriever(QUERIES, k=0)
     with pytest.raises(KoalaError, match="Call count"):
         Retriever(QUERIES).rank(CORPUS)
@@ -231,13 +231,13 @@ def test_wrong_calls_are_refused():
 def test_files_are_read_twice_with_one_progress(tmp_path):
     path = tmp_path / "p.tsv"
     path.write_text("".join(f"{title}\t{text}\n" for title, text in CORPUS), "utf-8")
-    told = []
+    reports = []
     found = retrieve_paragraphs(
-        QUERIES, [path], least_words=1, progress=lambda *numbers: told.append(numbers)
+        QUERIES, [path], least_words=1, progress=lambda *numbers: reports.append(numbers)
     )
     size = path.stat().st_size
     assert found == run(QUERIES, CORPUS)
-    assert told == [(size, 2 * size), (2 * size, 2 * size)]
+    assert reports == [(size, 2 * size), (2 * size, 2 * size)]
     with pytest.raises(KoalaError, match="no paragraph of at least 999 words"):
         retrieve_paragraphs(QUERIES, [path], least_words=999)
 

@@ -1,4 +1,4 @@
-"""Wikipedia: paragraphs from files of any size, and those most similar to a procedure."""
+"""Wikipedia: read paragraphs from large files and retrieve those most similar to a procedure."""
 
 from koala.pretraining.wikipedia.paragraphs import Paragraph, read_paragraphs
 from koala.pretraining.wikipedia.retrieval import Retrieved, Retriever, retrieve_paragraphs

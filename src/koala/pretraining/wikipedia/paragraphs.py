@@ -1,4 +1,4 @@
-"""Files of any size → paragraphs, one after the other, in little memory."""
+"""Files of any size → a stream of paragraphs, in little memory."""
 
 import bz2
 import gzip
@@ -17,11 +17,11 @@ LEAST_WORDS = 20
 """Shorter paragraphs are mostly headings, captions and stubs."""
 
 LONGEST = 1 << 24
-"""At most so many bytes a line: the longest articles have a few million."""
+"""Maximum bytes of a line; the longest articles have a few million."""
 
-_WRAPPED_AT = 120
-_HEAD_LINES = 200
-_TELL_EVERY = 1000
+_WRAP_WIDTH = 120
+_INSPECTED_LINES = 200
+_REPORT_EVERY = 1000
 _COMPRESSIONS = (".gz", ".bz2", ".xz")
 _DECOMPRESSORS: tuple[tuple[bytes, Callable[[IO[bytes]], object]], ...] = (
     (b"\x1f\x8b", gzip.open),
@@ -30,11 +30,11 @@ _DECOMPRESSORS: tuple[tuple[bytes, Callable[[IO[bytes]], object]], ...] = (
 )
 
 Progress = Callable[[int, int], None]
-"""Is told how many bytes of how many were read; compressed files count as they are stored."""
+"""Gets the bytes read and the total; compressed files count with their compressed size."""
 
 
 class Paragraph(NamedTuple):
-    """A paragraph and the title of the article or book that it stands in."""
+    """A paragraph and the title of its article or book."""
 
     title: str
     text: str
@@ -51,58 +51,59 @@ def read_paragraphs(
     least_words: int = LEAST_WORDS,
     progress: Progress | None = None,
 ) -> Iterator[Paragraph]:
-    """Stream the paragraphs of files and folders, in order; those with fewer words are left out.
+    """Stream the paragraphs of files and folders, in order, that have at least `least_words`.
 
-    A file holds one of these, plain or compressed with gzip, bzip2 or xz:
+    A file has one of these formats, plain or compressed with gzip, bzip2 or xz:
 
-    - `.tsv`: title, tab, text, one paragraph a line;
-    - `.jsonl`: one article a line with "title" and "text", as `wikiextractor --json` writes them;
-    - plain text: one paragraph a line, or wrapped lines with blank lines between paragraphs.
+    - `.tsv`: title, tab, text, one paragraph per line;
+    - `.jsonl`: one article per line with "title" and "text", as `wikiextractor --json` writes them;
+    - plain text: one paragraph per line, or wrapped lines with blank lines between paragraphs.
 
-    Files of any other name are told apart by their first line. Of a folder, files named `wiki_…`,
-    `.tsv` and `.jsonl` at any depth are read, or, where there are none, `.txt`.
+    The format of files with other names is detected by their first line. In a folder, all files
+    named `wiki_…`, `.tsv` and `.jsonl` at any depth are read, or, if there are none, `.txt`.
     """
     files = [file for path in paths for file in find_files(path)]
     total = sum(file.stat().st_size for file in files)
     done = 0
     for file in files:
 
-        def tell(position: int, before: int = done) -> None:
+        def report(position: int, before: int = done) -> None:
             if progress is not None:
                 progress(before + position, total)
 
-        for paragraph in _read_file(file, tell):
+        for paragraph in _read_file(file, report):
             if paragraph.text and len(paragraph.text.split()) >= least_words:
                 yield paragraph
         done += file.stat().st_size
 
 
 def find_files(path: str | Path) -> list[Path]:
-    """Give the files of paragraphs that a path stands for, sorted by name."""
+    """Return a file of paragraphs, or all such files of a folder, sorted by name."""
     path = Path(path)
     if not is_folder(path):
-        # Paragraphs are counted before they are ranked: a pipe could not be read a second time.
+        # Paragraphs are first counted, then ranked, and a pipe cannot be read twice.
         if not _is_file(path):
-            problem = "no such file. Give a file or folder of paragraphs; a pipe will not do."
+            problem = "no such file. Give a file or folder of paragraphs, not a pipe."
             raise FileError(path, problem)
         return [path]
     everything = sorted(file for file in path.rglob("[!.]*") if file.is_file())
     files = [f for f in everything if f.name.startswith("wiki_") or _find_reader(f)]
     files = files or [f for f in everything if _strip_compression(f).suffix == ".txt"]
     if not files:
-        raise FileError(path, "no paragraphs here. Expected files wiki_…, .tsv, .jsonl or .txt.")
+        problem = "no paragraphs in this folder, expected files wiki_…, .tsv, .jsonl or .txt."
+        raise FileError(path, problem)
     return files
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a name that the system cannot even look up
+    except (OSError, ValueError):  # a name that the system does not accept
         return False
 
 
-def _read_file(path: Path, tell: Callable[[int], None]) -> Iterator[Paragraph]:
-    lines = _read_lines(path, tell)
+def _read_file(path: Path, report: Callable[[int], None]) -> Iterator[Paragraph]:
+    lines = _read_lines(path, report)
     first = next((line for line in lines if line.text.strip()), None)
     if first is None:
         raise FileError(path, "this file is empty.")
@@ -110,42 +111,42 @@ def _read_file(path: Path, tell: Callable[[int], None]) -> Iterator[Paragraph]:
     yield from read(path, chain([first], lines))
 
 
-def _read_lines(path: Path, tell: Callable[[int], None]) -> Iterator[_Line]:
+def _read_lines(path: Path, report: Callable[[int], None]) -> Iterator[_Line]:
     number = 0
     try:
         with path.open("rb") as file:
             stream = _decompress(file)
             while raw := stream.readline(LONGEST):
                 number += 1
-                if number % _TELL_EVERY == 0:
-                    tell(file.tell())
+                if number % _REPORT_EVERY == 0:
+                    report(file.tell())
                 yield _Line(number, _decode(raw, path, number))
-            tell(file.tell())
+            report(file.tell())
     except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise _damage(path, number, error) from None
     except OSError as error:
-        # bzip2 and gzip report damage as an OSError that has no number.
+        # bzip2 and gzip report damage as an OSError without errno.
         if error.errno is None:
             raise _damage(path, number, error) from None
         raise FileError(path, f"cannot be read ({error.strerror}).") from None
 
 
 def _decompress(file: io.BufferedReader) -> IO[bytes]:
-    """Tell the compression by the first bytes, whatever the file is called."""
+    """Detect the compression by the first bytes, not by the file name."""
     start = file.peek(6)
     for magic, decompress in _DECOMPRESSORS:
         if start.startswith(magic):
-            # The buffer makes reading a line several times faster.
+            # Buffering makes reading lines several times faster.
             return io.BufferedReader(cast("io.RawIOBase", decompress(file)), 1 << 18)
     return file
 
 
 def _decode(raw: bytes, path: Path, number: int) -> str:
     if len(raw) == LONGEST and not raw.endswith(b"\n"):
-        problem = f"more than {LONGEST:,} bytes without a line end; paragraphs were expected."
+        problem = f"more than {LONGEST:,} bytes without a line end, expected paragraphs."
         raise FileError(path, problem, line=number)
     if b"\x00" in raw:
-        raise FileError(path, "holds a NUL byte; UTF-8 text was expected.", line=number)
+        raise FileError(path, "contains a NUL byte, expected UTF-8 text.", line=number)
     try:
         return raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -154,7 +155,7 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
 
 
 def _damage(path: Path, number: int, error: Exception) -> FileError:
-    why = str(error).rstrip(".") or "it breaks off"
+    why = str(error).rstrip(".") or "truncated"
     return FileError(path, f"damaged after line {number} ({why}). Download or compress it again.")
 
 
@@ -166,7 +167,7 @@ def _strip_compression(path: Path) -> Path:
 
 
 def _find_reader(path: Path) -> _Reader | None:
-    """Tell by the name what a file holds; `.txt` and others can hold anything."""
+    """Return the reader for a file name; None: the name does not determine the format."""
     readers = {".tsv": _read_tsv, ".jsonl": _read_json, ".json": _read_json, ".ndjson": _read_json}
     return readers.get(_strip_compression(path).suffix.lower())
 
@@ -174,7 +175,7 @@ def _find_reader(path: Path) -> _Reader | None:
 def _guess_reader(path: Path, first: _Line) -> _Reader:
     start = first.text.lstrip()
     if start.startswith(("<mediawiki", "<doc ", "<?xml")):
-        problem = "XML came; paragraphs were expected. Extract them with `wikiextractor --json`."
+        problem = "this is XML, expected paragraphs. Extract them with `wikiextractor --json`."
         raise FileError(path, problem, line=first.number)
     if start.startswith("{"):
         return _read_json
@@ -188,7 +189,7 @@ def _read_tsv(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
             yield Paragraph(title.strip(), texts[0].strip())
         elif line.strip():
             problem = (
-                f"{len(texts) + 1} tab-separated column(s) came, 2 were expected (title, text): "
+                f"expected 2 tab-separated columns (title, text), got {len(texts) + 1}: "
                 f"{shorten(line)}"
             )
             raise FileError(path, problem, line=number)
@@ -203,7 +204,7 @@ def _read_json(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
         except KoalaError as error:
             raise FileError(path, f"{error} {shorten(line)}", line=number) from None
         title, text = (_get_string(value, key, path, number) for key in ("title", "text"))
-        # Extracted articles are not wrapped: every line end parts two paragraphs.
+        # Extracted articles are not wrapped: every line is a paragraph.
         for paragraph in text.split("\n"):
             yield Paragraph(title.strip(), paragraph.strip())
 
@@ -211,22 +212,22 @@ def _read_json(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
 def _get_string(value: object, key: str, path: Path, number: int) -> str:
     found = value.get(key) if isinstance(value, dict) else None
     if not isinstance(found, str):
-        problem = f'an object with "title" and "text" was expected, {shorten(repr(value))} came.'
+        problem = f'expected an object with "title" and "text", got {shorten(repr(value))}.'
         raise FileError(path, problem, line=number)
     return found
 
 
 def _read_plain(path: Path, lines: Iterable[_Line]) -> Iterator[Paragraph]:
-    """Give paragraphs under the name of the file."""
+    """Yield paragraphs with the name of the file as title."""
     lines = iter(lines)
     head: list[_Line] = []
     for line in lines:
         head.append(line)
-        if len(head) == _HEAD_LINES or len(line.text) > _WRAPPED_AT:
+        if len(head) == _INSPECTED_LINES or len(line.text) > _WRAP_WIDTH:
             break
     texts = [line.text.strip() for line in head]
-    # Only short lines in groups with blank lines between them are the lines of a wrapped text.
-    is_wrapped = "" in texts and max(map(len, texts)) <= _WRAPPED_AT
+    # A wrapped text has only short lines, and blank lines between paragraphs.
+    is_wrapped = "" in texts and max(map(len, texts)) <= _WRAP_WIDTH
     everything = chain(head, lines)
     for text in _join_wrapped(path, everything) if is_wrapped else (e.text for e in everything):
         yield Paragraph(path.name, text.strip())

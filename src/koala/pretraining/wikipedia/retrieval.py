@@ -5,13 +5,14 @@ uni- and bigrams without stop words. A query q and a paragraph d score
 
     Σ_t log(tf_q + 1) · log(tf_d + 1) · idf_t²,   idf_t = max(0, log((N − n_t + ½) / (n_t + ½)))
 
-where t runs over the n-grams of the query, N counts paragraphs and n_t those that hold t. Only the
-queries' n-grams take part, so nothing else is counted and memory does not grow with the corpus.
-DrQA hashes into 2^24 buckets for all n-grams of Wikipedia, where a rare n-gram of a query often
-meets a stranger; the 64 bits here keep them apart.
+where t runs over the n-grams of the query, N is the number of paragraphs and n_t the number of
+those with t. Only n-grams of the queries are counted, so memory does not grow with the corpus. DrQA
+hashes all n-grams of Wikipedia into 2^24 buckets, where a rare n-gram of a query often collides
+with another; 64-bit hashes avoid that.
 """
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,10 +29,10 @@ from koala.text.nlp import is_content
 
 BLOCK_SIZE = 1024
 _FILTER_BITS = 22
-_PAIRS_AT_ONCE = 1 << 21
+_PAIRS_PER_BATCH = 1 << 21
 _N_CHARACTERS = 0x110000
 
-# What is left of "plant's", "don't", "they're" when the apostrophe is a token of its own.
+# Parts of "plant's", "don't", "they're" after splitting at the apostrophe.
 _CONTRACTED = frozenset(
     {"aren", "couldn", "d", "didn", "doesn", "don", "hasn", "haven", "isn", "ll", "m", "re", "s"}
     | {"shouldn", "t", "ve", "wasn", "weren", "wouldn"}
@@ -39,14 +40,14 @@ _CONTRACTED = frozenset(
 _Integers = NDArray[np.int64]
 _Hashes = NDArray[np.uint64]
 _Floats = NDArray[np.float64]
-_Entry = tuple[float, str, str]  # the negative score, title, text: sorted, the best is first
+_Entry = tuple[float, str, str]  # negative score, title, text: the best sorts first
 Best = list[list[_Entry]]
-"""What was kept for every query, the best first."""
+"""The best paragraphs of each query, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A paragraph that was found for a query, the best one of rank 1."""
+    """A paragraph retrieved for a query; the best has rank 1."""
 
     query: str
     """The procedure's id."""
@@ -56,7 +57,7 @@ class Retrieved:
     text: str
 
     def to_dict(self) -> dict[str, str | int | float]:
-        """Give it as one object of the output file."""
+        """Return it as an object of the output file."""
         return {
             "query": self.query,
             "rank": self.rank,
@@ -68,10 +69,11 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many paragraphs a part of a corpus has, and in how many each n-gram stands."""
+    """Counts of a part of a corpus."""
 
     n_paragraphs: int
     n_holding: _Integers
+    """For each n-gram of the queries, the number of paragraphs that have it."""
 
 
 def retrieve_paragraphs(
@@ -83,19 +85,19 @@ def retrieve_paragraphs(
     block_size: int = BLOCK_SIZE,
     progress: Progress | None = None,
 ) -> list[Retrieved]:
-    """Give the `k` most similar paragraphs for every procedure, in order, reading the files twice.
+    """Return the `k` most similar paragraphs for every procedure, in order; read the files twice.
 
-    A text that comes several times is kept once, under its first title by the alphabet; a
-    procedure's own text is left out, and so is what shares no telling n-gram with it.
+    A text that occurs several times is returned once, with its alphabetically first title. A
+    procedure's own text is left out, and so are paragraphs with a score of 0.
     """
     retriever = Retriever(queries, k=k, block_size=block_size)
 
-    def read(turn: int) -> Iterator[Paragraph]:
-        def tell(done: int, total: int) -> None:
+    def read(number: int) -> Iterator[Paragraph]:
+        def report(done: int, total: int) -> None:
             if progress is not None:
-                progress(done + turn * total, 2 * total)
+                progress(done + number * total, 2 * total)
 
-        return read_paragraphs(corpora, least_words=least_words, progress=tell)
+        return read_paragraphs(corpora, least_words=least_words, progress=report)
 
     retriever.count(read(0))
     require_paragraphs(retriever, least_words)
@@ -104,16 +106,16 @@ def retrieve_paragraphs(
 
 
 def require_paragraphs(retriever: "Retriever", least_words: int) -> None:
-    """Refuse corpora in which nothing was counted."""
+    """Raise an error if no paragraph was counted."""
     if not retriever.n_paragraphs:
-        raise KoalaError(f"The corpora hold no paragraph of at least {least_words} words.")
+        raise KoalaError(f"The corpora have no paragraph of at least {least_words} words.")
 
 
 class Retriever:
-    """Takes all paragraphs twice, as streams: `count`, then `rank`; `results` has the answer.
+    """Reads all paragraphs twice, as streams: first `count`, then `rank`, then ask for `results`.
 
-    Both can be called several times, with one part of the corpus each, or on copies elsewhere: what
-    `copy_empty` has counted or ranked is added with `add_tally` and `add_best`.
+    Both can be called several times, with a part of the corpus each, also in other processes on
+    copies made by `copy_empty`, whose results are merged with `add_tally` and `add_best`.
     """
 
     def __init__(
@@ -125,14 +127,15 @@ class Retriever:
     ) -> None:
         queries = list(queries)
         self._ids = [procedure.id for procedure in queries]
-        if not self._ids or len(set(self._ids)) < len(self._ids):
-            came = "the same id twice" if self._ids else "none"
-            raise KoalaError(f"Procedures to retrieve for must have ids of their own; {came} came.")
+        if not self._ids:
+            raise KoalaError("Retrieval needs at least one procedure; none was given.")
+        if len(set(self._ids)) < len(self._ids):
+            double = next(one for one, n in Counter(self._ids).items() if n > 1)
+            raise KoalaError(f"Several procedures have the id {double!r}; ids must be unique.")
         if k < 1 or block_size < 1:
-            came = f"k = {k}, block_size = {block_size}"
-            raise KoalaError(f"{came} came; whole numbers from 1 were expected.")
+            raise KoalaError(f"Expected k and block_size of at least 1, got {k} and {block_size}.")
         self._k = k
-        # The scores of a block are dense: with very many queries, blocks get smaller.
+        # The scores of a block are a dense array, so very many queries need smaller blocks.
         self._block_size = min(block_size, max(1, (1 << 24) // len(queries)))
         self._build_postings([" ".join(step.text for step in q.steps) for q in queries])
         self.n_paragraphs = 0
@@ -140,14 +143,14 @@ class Retriever:
         self._floor = np.zeros(len(queries))
 
     def _build_postings(self, texts: Sequence[str]) -> None:
-        """For every n-gram of the queries: which of them have it, and log(tf + 1) in each."""
-        self._own: dict[str, list[int]] = {}
+        """Store for every n-gram of the queries which queries have it, and log(tf + 1) in each."""
+        self._queries_of_text: dict[str, list[int]] = {}
         for index, text in enumerate(texts):
-            self._own.setdefault(_normalize(text), []).append(index)
+            self._queries_of_text.setdefault(_normalize(text), []).append(index)
         rows, hashes = hash_ngrams(texts)
         self._grams, columns = np.unique(hashes, return_inverse=True)
         self._n_columns = max(1, len(self._grams))
-        # Most n-grams of a text are no query's: one look into a small table settles it.
+        # Most n-grams of a text are in no query: one look-up in a small table excludes them.
         self._is_likely = np.zeros(1 << _FILTER_BITS, dtype=bool)
         self._is_likely[self._grams >> (64 - _FILTER_BITS)] = True
         keys, counts = np.unique(columns * len(texts) + rows, return_counts=True)
@@ -158,26 +161,26 @@ class Retriever:
         self._n_holding = np.zeros(self._n_columns, dtype=np.int64)
 
     def count(self, paragraphs: Iterable[Paragraph]) -> None:
-        """Count in how many paragraphs each n-gram of the queries stands."""
+        """Count how many paragraphs have each n-gram of the queries."""
         for block in _split_blocks(paragraphs, self._block_size):
             keys, _ = self._count_terms([paragraph.text for paragraph in block])
             self._n_holding += np.bincount(keys % self._n_columns, minlength=self._n_columns)
             self.n_paragraphs += len(block)
 
     def rank(self, paragraphs: Iterable[Paragraph]) -> None:
-        """Keep the best paragraphs of every query."""
+        """Score paragraphs and store the best ones of every query."""
         if not self.n_paragraphs:
-            raise KoalaError("No paragraphs were counted. Call count with all of them first.")
+            raise KoalaError("No paragraphs were counted. Call count with all paragraphs first.")
         for block in _split_blocks(paragraphs, self._block_size):
-            # One of several equal texts: else they could crowd out others within the block.
+            # Without duplicates, which could take the places of others within the block.
             titles: dict[str, str] = {}
             for title, text in block:
                 titles[text] = min(title, titles.get(text, title))
             distinct = [Paragraph(title, text) for text, title in titles.items()]
-            self._keep(distinct, self._score(list(titles)))
+            self._update_best(distinct, self._score(list(titles)))
 
     def copy_empty(self) -> "Retriever":
-        """Give a copy for a part of the corpus: counts are the same, nothing is ranked yet."""
+        """Return a copy for a part of the corpus, with the same counts and nothing ranked yet."""
         part = copy.copy(self)
         part._n_holding = self._n_holding.copy()
         part._best = [[] for _ in self._ids]
@@ -186,26 +189,26 @@ class Retriever:
 
     @property
     def tally(self) -> Tally:
-        """What was counted."""
+        """The counts."""
         return Tally(self.n_paragraphs, self._n_holding)
 
     def add_tally(self, tally: Tally) -> None:
-        """Count what was counted elsewhere."""
+        """Add the counts of another part."""
         self.n_paragraphs += tally.n_paragraphs
         self._n_holding += tally.n_holding
 
     @property
     def best(self) -> Best:
-        """What was kept."""
+        """The best paragraphs so far."""
         return self._best
 
     def add_best(self, best: Best) -> None:
-        """Keep the best of what is here and what was kept elsewhere."""
+        """Merge the best paragraphs of another part."""
         pairs = zip(self._best, best, strict=True)
         self._best = [_merge(old, new, self._k) for old, new in pairs]
 
     def results(self) -> list[Retrieved]:
-        """Give what was kept: queries in their order, the best paragraph first."""
+        """Return the best paragraphs: queries in their order, the best paragraph first."""
         return [
             Retrieved(query, rank, -score, title, text)
             for query, best in zip(self._ids, self._best, strict=True)
@@ -213,7 +216,7 @@ class Retriever:
         ]
 
     def _count_terms(self, texts: Sequence[str]) -> tuple[_Integers, _Integers]:
-        """Give row · n_columns + column of every n-gram that a query has, sorted, and its count."""
+        """Return row · n_columns + column of each text's query n-grams, sorted, and the counts."""
         rows, hashes = hash_ngrams(texts)
         likely = self._is_likely[hashes >> (64 - _FILTER_BITS)]
         rows, hashes = rows[likely], hashes[likely]
@@ -222,19 +225,19 @@ class Retriever:
         return np.unique(keys, return_counts=True)
 
     def _score(self, texts: Sequence[str]) -> _Floats:
-        """Give the scores of all queries and texts: (queries, texts)."""
+        """Return the scores of all queries and texts: (queries, texts)."""
         odds = (self.n_paragraphs - self._n_holding + 0.5) / (self._n_holding + 0.5)
         idf = np.log(np.maximum(odds, 1))
         keys, counts = self._count_terms(texts)
         columns, rows = keys % self._n_columns, keys // self._n_columns
         values = np.log1p(counts) * idf[columns] ** 2
-        telling = values > 0
-        rows, columns, values = rows[telling], columns[telling], values[telling]
-        # How many (term, query) pairs stand before each term; rows are cut where they are too many.
+        is_positive = values > 0
+        rows, columns, values = rows[is_positive], columns[is_positive], values[is_positive]
+        # Cumulative number of (term, query) pairs, to split the work into batches of bounded size.
         n_before = np.cumsum(self._n_postings[columns])
         n_pairs = int(n_before[-1]) if len(n_before) else 0
-        wanted = np.arange(_PAIRS_AT_ONCE, n_pairs, _PAIRS_AT_ONCE)
-        # Between rows, never inside one: in another order the same numbers add up to another sum.
+        wanted = np.arange(_PAIRS_PER_BATCH, n_pairs, _PAIRS_PER_BATCH)
+        # Cut only between rows: summing a row in another order would change its floating-point sum.
         cuts = np.unique(np.searchsorted(rows, rows[np.searchsorted(n_before, wanted)]))
         scores = np.zeros((len(self._ids), len(texts)))
         for part in np.split(np.arange(len(rows)), cuts):
@@ -244,9 +247,9 @@ class Retriever:
     def _multiply(
         self, rows: _Integers, columns: _Integers, values: _Floats, n_texts: int
     ) -> _Floats:
-        """Multiply the queries' sparse matrix with that of texts, (queries, columns, texts)."""
+        """Multiply the sparse matrices (queries, columns) and (columns, texts)."""
         n = self._n_postings[columns]
-        # The postings of a term are neighbours: its first one, then so many after it.
+        # The postings of a term are contiguous.
         within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
         postings = np.repeat(self._first_posting[columns], n) + within
         cells = self._posting_query[postings] * n_texts + np.repeat(rows, n)
@@ -255,15 +258,16 @@ class Retriever:
         scores: _Floats = np.bincount(cells, products, size).astype(np.float64, copy=False)
         return scores.reshape(-1, n_texts)
 
-    def _keep(self, paragraphs: Sequence[Paragraph], scores: _Floats) -> None:
-        """Merge a block into the best ones, after (queries, texts) scores."""
+    def _update_best(self, paragraphs: Sequence[Paragraph], scores: _Floats) -> None:
+        """Merge a block into the best paragraphs, by its scores (queries, texts)."""
         promising = (scores > 0) & (scores >= self._floor[:, None])
         for row in np.flatnonzero(promising.any(axis=0)).tolist():
-            promising[self._own.get(_normalize(paragraphs[row].text), ()), row] = False
+            text = _normalize(paragraphs[row].text)
+            promising[self._queries_of_text.get(text, ()), row] = False
         for query in np.flatnonzero(promising.any(axis=1)).tolist():
             rows = np.flatnonzero(promising[query])
             if len(rows) > self._k:
-                # Those that are equal to the last one stay: their titles decide.
+                # Keep ties with the k-th score: titles decide between them.
                 least = np.partition(scores[query, rows], -self._k)[-self._k]
                 rows = rows[scores[query, rows] >= least]
             found = zip(scores[query, rows].tolist(), rows.tolist(), strict=True)
@@ -274,10 +278,10 @@ class Retriever:
 
 
 def hash_ngrams(texts: Sequence[str]) -> tuple[_Integers, _Hashes]:
-    """Give the text's index and the hash of every uni- and bigram, in any order.
+    """Return the text's index and the hash of every unigram and bigram, in no particular order.
 
-    Words are runs of letters and digits. A bigram is two neighbours that tell something, with
-    nothing but white space between them. Hashes are the same in every run and on every machine.
+    Words are runs of letters and digits; stop words are left out. A bigram is two content words
+    with only white space between them. Hashes are the same in every run and on every machine.
     """
     lowered = [text.lower() for text in texts]
     codes = np.frombuffer(" ".join(lowered).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
@@ -287,16 +291,17 @@ def hash_ngrams(texts: Sequence[str]) -> tuple[_Integers, _Hashes]:
     words = _hash_words(codes[is_letter], ends - starts)
     first = np.cumsum([0, *(len(text) + 1 for text in lowered)])
     rows = np.searchsorted(first, starts, side="right") - 1
-    told = ~_look_up(words, _load_stop_hashes())[0]
+    content = ~_look_up(words, _load_stop_hashes())[0]
     n_marks = np.cumsum(is_mark)
-    pairs = told[:-1] & told[1:] & (rows[:-1] == rows[1:])
+    pairs = content[:-1] & content[1:] & (rows[:-1] == rows[1:])
     pairs &= n_marks[ends[:-1] - 1] == n_marks[starts[1:]]
     bigrams = _mix(words[:-1][pairs]) + words[1:][pairs]
-    return np.concatenate((rows[told], rows[:-1][pairs])), np.concatenate((words[told], bigrams))
+    hashes = np.concatenate((words[content], bigrams))
+    return np.concatenate((rows[content], rows[:-1][pairs])), hashes
 
 
 def _hash_words(letters: NDArray[np.uint32], lengths: _Integers) -> _Hashes:
-    """Hash runs of letters: the sum of a random number a letter times one a position, mixed."""
+    """Hash runs of letters: mix the sum of letter hash times position hash."""
     if not len(lengths):
         return np.zeros(0, dtype=np.uint64)
     first = np.cumsum(lengths) - lengths
@@ -306,7 +311,7 @@ def _hash_words(letters: NDArray[np.uint32], lengths: _Integers) -> _Hashes:
 
 
 def _mix(values: _Hashes) -> _Hashes:
-    """Scatter 64 bits over 64 bits: the last step of SplitMix64 (Steele et al., 2014)."""
+    """Mix the 64 bits of each value: the last step of SplitMix64 (Steele et al., 2014)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -320,7 +325,7 @@ def _load_letter_hashes() -> _Hashes:
 
 @lru_cache(maxsize=1)
 def _load_classes() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell of every character whether it is part of a word, and whether it parts a bigram."""
+    """Return for every character whether it is part of a word, and whether it breaks a bigram."""
     is_letter, is_space = (
         np.fromiter(map(test, map(chr, range(_N_CHARACTERS))), bool, _N_CHARACTERS)
         for test in (str.isalnum, str.isspace)
@@ -339,11 +344,11 @@ def _load_stop_hashes() -> _Hashes:
 
 
 def _look_up(hashes: _Hashes, table: _Hashes) -> tuple[NDArray[np.bool_], _Integers]:
-    """Tell which hashes are in a sorted table, and where they would be."""
+    """Return which hashes are in a sorted table, and their index in it."""
     if not len(table):
         return np.zeros(len(hashes), dtype=bool), np.zeros(len(hashes), dtype=np.int64)
-    locations = np.minimum(np.searchsorted(table, hashes), len(table) - 1)
-    return table[locations] == hashes, locations
+    indices = np.minimum(np.searchsorted(table, hashes), len(table) - 1)
+    return table[indices] == hashes, indices
 
 
 def _split_blocks(paragraphs: Iterable[Paragraph], size: int) -> Iterator[list[Paragraph]]:
@@ -353,7 +358,7 @@ def _split_blocks(paragraphs: Iterable[Paragraph], size: int) -> Iterator[list[P
 
 
 def _merge(old: list[_Entry], new: list[_Entry], k: int) -> list[_Entry]:
-    """Sort by score, title and text; keep a text once and `k` of them."""
+    """Sort by score, title and text; return the first `k`, without duplicate texts."""
     entries = sorted(old + new)
     first = {entry[2]: entry for entry in reversed(entries)}
     return sorted(first.values())[:k]
