@@ -53,8 +53,8 @@ class EncoderSettings:
     """Whether a learned vector tells the network which annotation convention to follow. One network
     can then learn from corpora whose annotators decided similar cases differently."""
     n_shared_layers: int = 0
-    """Number of lower layers that run before mentions are marked, once for all entities of a text.
-    Read if `entity` is "marked" or "prefix"; with `is_frozen` all layers are shared."""
+    """Number of lower layers that run before mentions are marked. With `entity` "marked" they run
+    once for all entities of a text. With `is_frozen` all layers are shared."""
     n_frozen_layers: int = 0
     """Number of lower layers that are not trained; the embeddings are frozen with them. Their
     outputs are cached. With `knowledge.encoder` "shared", these layers also encode triples."""
