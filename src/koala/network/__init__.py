@@ -1,1 +1,1 @@
-"""The tracker's network: its outputs, its card, in torch to train and in ONNX to run."""
+"""The network: its output arrays, its card, the torch model and the exported ONNX network."""

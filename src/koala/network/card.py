@@ -1,4 +1,4 @@
-"""The folder of an exported network: its graphs, its tokenizer, and a card that describes it."""
+"""The folder of an exported network: graphs, tokenizer, and a card that describes the network."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -11,48 +11,53 @@ from koala.files import parse_json, read_text, write_text
 from koala.settings import Settings
 
 NETWORK, TRIPLES, TABLES = "network.onnx", "triples.onnx", "tables.safetensors"
-"""The graph of texts, that of triples where they are read, and the tables that both read."""
+"""The graph that reads texts, the graph that reads triples (only in networks with knowledge), and
+the weight tables that both graphs share."""
 
 CARD, TOKENIZER = "card.json", "tokenizer.json"
 
 MBR = "mbr"
-"""In the scores of a card: those of MBR decoding; the others are those of Viterbi decoding."""
+"""Key of the MBR scores among the scores of a card; the other scores are those of Viterbi."""
 
 OUTPUTS = ("tags", "locations", "attention")
-"""What the graph gives, in this order; the last only where it reads triples."""
+"""Outputs of the graph, in this order; attention only if the network reads triples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a network is, and how well it does."""
+    """Description of an exported network, with its scores on dev."""
 
     name: str
     settings: str
     """All settings, as TOML."""
     transitions: list[list[float]] = field(default_factory=list)
-    """Of the CRF, from the current to the next tag; starts and ends likewise."""
+    """(tags, tags): CRF scores from the current tag to the next."""
     starts: list[float] = field(default_factory=list)
+    """(tags,): CRF scores of the first tag."""
     ends: list[float] = field(default_factory=list)
+    """(tags,): CRF scores of the last tag."""
     scores: dict[str, Any] = field(default_factory=dict)
     calibration: dict[str, Any] = field(default_factory=dict)
     """Temperatures, location rerankers and consistency weights, as `koala calibrate` fits them
     (`koala.inference.calibration`)."""
     signature: str = ""
-    """Name, and a digest of the graph: what made a grid."""
+    """Name, digest of the graphs and version of koala; every grid names the signature it was made
+    with."""
     needs: dict[str, list[str]] = field(default_factory=dict)
-    """For each graph the tables that are not in its file."""
+    """For each graph, the tables that are stored outside its file."""
     public: dict[str, tuple[str, bool]] = field(default_factory=dict)
-    """Which of them are the public encoder's: the name of the weight, and whether it is turned."""
+    """Those of them that are the public encoder's: name of the weight, whether it is transposed."""
     encoder: str = ""
-    """Where those lie as 8-bit numbers, seen from the network's folder; else with the encoder."""
+    """Path, relative to the network's folder, of an 8-bit copy of the public encoder's tables.
+    Empty: they are read from the public encoder itself."""
 
     def read_settings(self) -> Settings:
-        """Give the settings as values."""
+        """Parse the settings."""
         return Settings.from_toml(self.settings)
 
 
 def measure_size(folder: Path) -> int:
-    """Count the bytes of a network, an encoder that it shares with others among them."""
+    """Count the bytes of a network, including an encoder file that it shares with others."""
     paths = [*folder.iterdir()]
     if encoder := read_card(folder).encoder:
         paths.append(folder / encoder)
@@ -68,15 +73,19 @@ def read_card(folder: Path) -> Card:
     """Read the card of an exported network."""
     path = folder / CARD
     if not path.is_file():
-        raise FileError(folder, f"no exported network here: it has no {CARD}.")
+        raise FileError(
+            folder, f"no exported network here: {CARD} is missing. Make one with `koala export`."
+        )
     try:
         return Card(**_translate(parse_json(read_text(path))))
     except TypeError as error:
-        raise FileError(path, f"not a card of this version of koala: {error}.") from None
+        raise FileError(
+            path, f"not a card of this version of koala ({error}). Export the network again."
+        ) from None
 
 
 def _translate(values: dict[str, Any]) -> dict[str, Any]:
-    """Give the values of a card with the names of this version."""
+    """Rename the fields of a card that an earlier version wrote."""
     if "tag_temperature" not in values:
         return values
     pair = [values.pop("tag_temperature"), values.pop("place_temperature")]

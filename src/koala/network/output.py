@@ -1,4 +1,4 @@
-"""What a network says, in plain arrays; the seam between networks and decoding."""
+"""The output of a network in numpy arrays: the interface between networks and decoding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,24 +12,24 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a network says of a batch of entities."""
+    """Scores of a batch of entities."""
 
     tags: Floats
     """(batch, steps, tags): emission scores."""
     locations: Floats
-    """(batch, steps + 1, candidates): place scores; candidate 0 is `?`."""
+    """(batch, steps + 1, candidates): location scores; candidate 0 is `?`."""
     transitions: Floats
-    """(tags, tags): from the current to the next tag."""
+    """(tags, tags): CRF scores from the current tag to the next."""
     starts: Floats
-    """(tags,)"""
+    """(tags,): CRF scores of the first tag."""
     ends: Floats
-    """(tags,)"""
+    """(tags,): CRF scores of the last tag."""
     n_steps: Ints
-    """(batch,)"""
+    """(batch,): steps of each entity's procedure."""
     n_candidates: Ints
-    """(batch,)"""
+    """(batch,): location candidates of each entity, including `?`."""
     attention: Floats | None = None
-    """(batch, steps, triples): how much the state tracker read each triple."""
+    """(batch, steps, triples): attention of the state tracker to each triple."""
     may_be_absent: bool = False
     """Whether an entity may be absent from the first step to the last."""
 
@@ -38,7 +38,7 @@ class Output:
         return len(self.tags)
 
     def take(self, start: int, stop: int) -> "Output":
-        """Give the scores of some neighbouring entities."""
+        """Give the scores of the entities from `start` to before `stop`."""
         rows = slice(start, stop)
         return replace(
             self,
@@ -50,26 +50,28 @@ class Output:
         )
 
     def location_scores(self, index: int) -> Floats:
-        """Give the place scores of one entity without padding: (steps + 1, candidates)."""
+        """Give the location scores of one entity without padding: (steps + 1, candidates)."""
         n_steps, n_candidates = int(self.n_steps[index]), int(self.n_candidates[index])
         return self.locations[index, : n_steps + 1, :n_candidates]
 
     def with_temperatures(self, tags: float, locations: float) -> "Output":
-        """Divide the scores of tags and places by temperatures: the best stays the best."""
+        """Divide tag and location scores by their temperatures; this keeps their order."""
         return replace(
             self,
             tags=self.tags / np.float32(tags),
             transitions=self.transitions / np.float32(tags),
             starts=self.starts / np.float32(tags),
             ends=self.ends / np.float32(tags),
-            # Padding has the lowest number there is: divided, it would be none.
+            # Padding is the lowest float32, which overflows when it is divided by less than 1.
             locations=np.asarray(self.locations.clip(min=-1e30) / locations, dtype=np.float32),
         )
 
 
 def average_outputs(outputs: Sequence[Output]) -> Output:
-    """Average what several networks say of the same entities: the scores of whole tag sequences,
-    and the log probabilities of places. Attention is that of the networks that have it.
+    """Average the outputs of several networks for the same entities.
+
+    Tag and CRF scores are averaged as they are, locations as log probabilities, attention over the
+    networks that have it.
     """
     attention = [output.attention for output in outputs if output.attention is not None]
     return replace(
@@ -84,16 +86,16 @@ def average_outputs(outputs: Sequence[Output]) -> Output:
 
 
 def _mean(arrays: Sequence[Floats]) -> Floats:
-    # In 64 bits: the lowest 32-bit number, which stands for impossible, must not overflow.
+    # In float64, because padding is the lowest float32: its sum would overflow.
     return np.asarray(np.mean(arrays, axis=0, dtype=np.float64), dtype=np.float32)
 
 
 def _normalize(scores: Floats) -> Floats:
-    # Padding keeps a number that may be divided.
+    # Clipped, so that padding can still be divided by a temperature.
     return np.asarray(np.maximum(log_softmax(scores), -1e30), dtype=np.float32)
 
 
 def log_softmax(scores: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Give log probabilities along the last axis, in 64 bits."""
+    """Give log probabilities along the last axis, in float64."""
     shifted = scores.astype(np.float64) - scores.max(-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(-1, keepdims=True)))

@@ -1,4 +1,4 @@
-"""Checkpoints: safetensors with the settings inside, written whole or not at all."""
+"""Checkpoints: safetensors files that contain the settings; they are written atomically."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,10 @@ from koala.settings import Settings
 from koala.training.ema import EMA
 
 LAST = "last.safetensors"
+"""Weights, optimizer and moving average after the last finished epoch: what a run resumes from."""
 BEST = "best.safetensors"
+"""Weights of the selected epoch: their moving average, if the run has one. `training.selection`
+decides which epoch it is, the best on dev or the last."""
 _AVERAGE_STEPS = "steps-of-average"
 
 
@@ -26,8 +29,11 @@ class Progress:
     """How far training has come."""
 
     epoch: int = 0
+    """The last finished epoch."""
     best_epoch: int = 0
+    """The selected epoch so far."""
     best_f1: float = -1.0
+    """Its dev F1."""
 
 
 def save_checkpoint(
@@ -38,7 +44,7 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer | None = None,
     average: EMA | None = None,
 ) -> None:
-    """Write weights, settings and progress, and what training needs to go on."""
+    """Write weights, settings and progress; with optimizer and average, training can resume."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     if optimizer is not None:
         tensors |= _optimizer_tensors(optimizer)
@@ -53,11 +59,13 @@ def save_checkpoint(
 
 
 def read_settings_of(path: Path) -> tuple[Settings, Progress]:
-    """Read what a checkpoint says of itself."""
+    """Read the settings and the progress inside a checkpoint."""
     with _open(path) as file:
         metadata: Mapping[str, str] = file.metadata() or {}
     if "settings" not in metadata or "progress" not in metadata:
-        raise FileError(path, "not a checkpoint of koala: it has no settings inside.")
+        raise FileError(
+            path, "not a checkpoint of koala: it contains no settings. Choose one of `koala train`."
+        )
     return Settings.from_toml(metadata["settings"]), Progress(**json.loads(metadata["progress"]))
 
 
@@ -67,7 +75,7 @@ def load_checkpoint(
     optimizer: torch.optim.Optimizer | None = None,
     average: EMA | None = None,
 ) -> Progress:
-    """Load weights into a model, and the state of optimizer and average where asked."""
+    """Load weights into a model and, if given, the states of the optimizer and the average."""
     _, progress = read_settings_of(path)
     tensors = _read_tensors(path)
     weights = _take(tensors, "model.")
@@ -82,11 +90,11 @@ def load_checkpoint(
     return progress
 
 
-def load_fitting(run: Path, model: nn.Module, settings: Settings) -> None:
-    """Load what of another run's weights has the same name and shape.
+def load_matching_weights(run: Path, model: nn.Module, settings: Settings) -> None:
+    """Load those weights of another run that have the same name and shape.
 
-    The CRF is of its corpus and stays out. The run must read the same encoder, and mean the same by
-    its tags.
+    The CRF is not loaded, because it depends on the corpus. The run must have the same encoder and
+    the same meaning of tags.
     """
     path = run / BEST
     other, _ = read_settings_of(path)
@@ -95,14 +103,18 @@ def load_fitting(run: Path, model: nn.Module, settings: Settings) -> None:
         ("decoder.tags", other.decoder.tags, settings.decoder.tags),
     ):
         if theirs != ours:
-            raise FileError(path, f"{name} is {theirs!r} there and {ours!r} here: nothing fits.")
+            raise FileError(
+                path,
+                f"training cannot start from this run: {name} is {theirs!r} there and {ours!r} "
+                "here. Choose a run with the same value.",
+            )
     own = model.state_dict()
-    fitting = {
+    matching = {
         name: value
         for name, value in _take(_read_tensors(path), "model.").items()
         if not name.startswith("crf.") and name in own and own[name].shape == value.shape
     }
-    model.load_state_dict(fitting, strict=False)
+    model.load_state_dict(matching, strict=False)
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
@@ -120,7 +132,7 @@ def _take(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def open_checkpoint(path: Path) -> tuple[KoalaModel, Settings]:
-    """Build the model of a checkpoint, or of the best one in the folder of a run."""
+    """Build the model of a checkpoint file, or of the selected epoch in the folder of a run."""
     path = path / BEST if path.is_dir() else path
     settings, _ = read_settings_of(path)
     model = build_model(settings.without_stages())
@@ -130,7 +142,7 @@ def open_checkpoint(path: Path) -> tuple[KoalaModel, Settings]:
 
 def _open(path: Path) -> Any:  # noqa: ANN401
     if not path.is_file():
-        raise FileError(path, "no such checkpoint.")
+        raise FileError(path, "no such checkpoint. Expected a run of `koala train`.")
     try:
         return safe_open(path, framework="pt")
     except Exception as error:
@@ -153,5 +165,8 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, T
     whole = optimizer.state_dict()
     n_parameters = sum(len(group["params"]) for group in whole["param_groups"])
     if state and max(state) >= n_parameters:
-        raise KoalaError("The checkpoint's optimizer has more parameters than the model.")
+        raise KoalaError(
+            f"The checkpoint's optimizer has at least {max(state) + 1} parameters, the model "
+            f"{n_parameters}. Resume with the settings that the run began with."
+        )
     optimizer.load_state_dict({**whole, "state": state})

@@ -1,4 +1,4 @@
-"""Stage 2: training the tracker on a corpus (sections 5 and 6.2)."""
+"""The training loop: stage 2 of the paper, the tracker on a corpus (sections 5 and 6.2)."""
 
 import json
 import math
@@ -32,7 +32,7 @@ from koala.training.checkpoint import (
     LAST,
     Progress,
     load_checkpoint,
-    load_fitting,
+    load_matching_weights,
     save_checkpoint,
 )
 from koala.training.data import TrainingData
@@ -49,8 +49,8 @@ from koala.training.optimizer import build_optimizer, set_rates
 
 LOG = "log.jsonl"
 
-_TRIMMED = 8
-"""Batches after which free memory is given back; this takes a twentieth of a second."""
+_TRIM_INTERVAL = 8
+"""Batches between two calls of `trim_memory`; a call takes a twentieth of a second."""
 
 Tell = Callable[[str], None]
 ShowBatches = Callable[[int, int], None]
@@ -61,34 +61,39 @@ _OLD_NAMES = {"dev_tags": "tag_nll", "dev_places": "location_nll", "expected_f1"
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One line of a training log."""
+    """One line of a training log: losses on train, scores on dev."""
 
     epoch: int
     loss: float
+    """Weighted sum of the three losses, mean over the batches."""
     state_loss: float
     location_loss: float
     attention_loss: float
     precision: float
+    """Precision, recall and F1 of Viterbi decoding on dev."""
     recall: float
     f1: float
     seconds: float
+    """Training time."""
     evaluation_seconds: float
     tag_nll: float | None = None
-    """−log p of the gold tags of dev: 43 procedures say more in this than in F1."""
+    """Mean NLL of the gold tags of dev; less noisy than F1 on 43 procedures."""
     location_nll: float | None = None
+    """Mean NLL of the gold locations of dev."""
     mbr_f1: float | None = None
-    """Of the grids with the best expected score, where it chooses the epoch."""
+    """F1 of MBR decoding on dev; only if it selects the epoch."""
 
     @property
     def choice(self) -> float:
-        """What the best epoch is chosen by."""
+        """The dev F1 by which the best epoch is selected."""
         return self.f1 if self.mbr_f1 is None else self.mbr_f1
 
 
 class Training:
-    """A training run in a folder: it can be killed at any time and goes on where it was.
+    """A training run in a folder; it can be killed at any time and resumes after the last epoch.
 
-    Several processes share every batch and keep equal weights; the main one scores and writes.
+    Several processes share every batch and have equal weights; the main one scores and writes.
+    `layers_folder` caches the outputs of a frozen text encoder for other runs.
     """
 
     def __init__(
@@ -107,11 +112,11 @@ class Training:
         torch.manual_seed(settings.training.seed)
         self.model = build_model(settings).to(self.processes.device)
         if layers_folder is not None and self.model.text_encoder.frozen is not None:
-            self.model.text_encoder.frozen.keep_in(layers_folder)
+            self.model.text_encoder.frozen.cache_in(layers_folder)
         if settings.training.start:
-            load_fitting(Path(settings.training.start), self.model, settings)
+            load_matching_weights(Path(settings.training.start), self.model, settings)
         if settings.decoder.crf_start == "counts":
-            self.model.crf.start_from(item.tags for item in data.train)
+            self.model.crf.init_from_counts(item.tags for item in data.train)
         self.optimizer = build_optimizer(self.model, settings)
         ema_decay = settings.training.ema_decay
         self.average = EMA(self.model, ema_decay) if ema_decay else None
@@ -121,13 +126,14 @@ class Training:
         self.task = find_task(settings)
 
     def resume(self) -> None:
-        """Go on after the last whole epoch, if there is one."""
+        """Load the state after the last finished epoch, if there is one."""
         if (self.folder / LAST).is_file():
             self.progress = load_checkpoint(
                 self.folder / LAST, self.model, self.optimizer, self.average
             )
         problem = (
-            f"Not all processes see the same run in {self.folder}. They must share the folder."
+            f"The processes see different runs in {self.folder}. They must share the folder: put "
+            "it on a file system that all machines mount."
         )
         self.processes.agree(self.progress, problem)
 
@@ -137,25 +143,28 @@ class Training:
         tell: Tell = lambda _: None,
         show_batches: ShowBatches = lambda _done, _total: None,
     ) -> Progress:
-        """Train until the last epoch or until dev F1 no longer rises."""
+        """Train until the last epoch, or until dev F1 has not improved for `patience` epochs.
+
+        If `training.selection` is "last", training never stops early.
+        """
         training = self.settings.training
         while self.progress.epoch < training.epochs:
             if self.progress.epoch - self.progress.best_epoch >= training.patience:
-                tell(f"No better dev F1 for {training.patience} epochs: stopping.")
+                tell(f"Stopping early: dev F1 has not improved for {training.patience} epochs.")
                 break
             line = self._run_epoch(self.progress.epoch + 1, show_batches)
-            self._keep(line)
+            self._update_progress(line)
             self._write(line)
             tell(_describe(line, self.progress))
         return self.progress
 
     def _run_epoch(self, epoch: int, show_batches: ShowBatches) -> Epoch:
-        # Every epoch has a seed of its own, so that one that is repeated after a kill is the same.
+        # Every epoch has its own seed, so that an epoch repeated after a kill is the same.
         seed = self.settings.training.seed * 1000 + epoch
-        # Dropout is another one in every process.
+        # Every process has its own dropout.
         torch.manual_seed(seed + (self.processes.index << 32))
         start = time.perf_counter()
-        items: Sequence[Item] = [*self.data.train, *self._draw_extra(seed)]
+        items: Sequence[Item] = [*self.data.train, *self._sample_extra(seed)]
         if self.settings.encoder.has_question:
             items = hide_questions(items, self.settings.training.hidden_questions, seed)
         batches = split_items(items, self.settings.training.batch, seed=seed)
@@ -172,10 +181,10 @@ class Training:
         grids = decode_grids(scored, task=self.task)
         overall = self._score_grids(grids).overall
         tag_nll, location_nll = measure_nll(scored)
-        expected = None
+        mbr_f1 = None
         if self.settings.training.selection == "mbr":
-            best = self.decode_mbr(scored, find_temperatures(scored))
-            expected = self._score_grids(best).overall.f1
+            mbr_grids = self.decode_mbr(scored, find_temperatures(scored))
+            mbr_f1 = self._score_grids(mbr_grids).overall.f1
         return Epoch(
             epoch,
             *losses,
@@ -186,11 +195,11 @@ class Training:
             evaluation_seconds=time.perf_counter() - start,
             tag_nll=tag_nll,
             location_nll=location_nll,
-            mbr_f1=expected,
+            mbr_f1=mbr_f1,
         )
 
-    def _draw_extra(self, seed: int) -> list[Item]:
-        """Draw other texts for an epoch."""
+    def _sample_extra(self, seed: int) -> list[Item]:
+        """Sample extra texts for an epoch, up to `training.extra_share` of the train items."""
         groups = group_items(self.data.extra)
         random.Random(seed).shuffle(groups)
         sampled: list[Item] = []
@@ -211,23 +220,26 @@ class Training:
             totals += self._find_gradients(items)
             norm = nn.utils.clip_grad_norm_(self.model.parameters(), training.clip)
             if not math.isfinite(float(norm)):
-                raise KoalaError("The gradient is not finite; nothing was changed. Lower the rate.")
-            behind = (epoch - 1 + (done - 1) / len(batches)) / training.epochs
-            set_rates(self.optimizer, training, behind)
+                raise KoalaError(
+                    f"The gradient is not finite in epoch {epoch}, batch {done}. Lower "
+                    "training.learning_rate or training.head_learning_rate."
+                )
+            share_done = (epoch - 1 + (done - 1) / len(batches)) / training.epochs
+            set_rates(self.optimizer, training, share_done)
             self.optimizer.step()
             if self.average is not None:
                 self.average.update()
-            if done % _TRIMMED == 0:
+            if done % _TRIM_INTERVAL == 0:
                 trim_memory()
             show_batches(done, len(batches))
         total, state, location, attention = (self.processes.sum(totals) / len(batches)).tolist()
         return total, state, location, attention
 
     def _find_gradients(self, items: Sequence[Item]) -> Tensor:
-        """Leave the gradients of a batch in the model; give this process's part of its losses."""
+        """Compute the gradients of a batch; give this process's part of its losses."""
         self.optimizer.zero_grad()
         totals = torch.zeros(4, device=self.processes.device)
-        # Procedures stay whole. Where there are fewer than processes, some have nothing to do.
+        # Procedures are not split: with fewer procedures than processes, some have nothing to do.
         share = take_share(items, self.processes.index, self.processes.n)
         size = self.settings.training.part or len(share)
         parts = split_items(share, size) if len(share) > size else [share]
@@ -237,7 +249,7 @@ class Training:
             found = (losses.total, losses.state, losses.location, losses.attention)
             totals += torch.stack([loss.detach() for loss in found])
             if self.settings.training.part:
-                # Little memory is wanted: the holes that a part leaves are as large as it was.
+                # Parts are there to save memory, so the memory of each part is returned at once.
                 trim_memory()
         self.processes.sum_gradients(self.model.parameters())
         return totals
@@ -254,24 +266,24 @@ class Training:
         return weigh_losses(losses, own, whole, settings)
 
     def averaged(self) -> AbstractContextManager[None]:
-        """Put the average of the weights in use, where there is one."""
+        """Use the moving average of the weights inside the block, if the run has one."""
         return nullcontext() if self.average is None else self.average.in_use()
 
     def decode_mbr(self, scored: Sequence[Scored], temperatures: Temperatures) -> list[Grid]:
-        """Give the grids of dev by MBR decoding."""
+        """Give the grids of MBR decoding with the given temperatures."""
         calibration = Calibration.with_temperatures(temperatures)
         return decode_grids(scored, task=self.task, decoding="mbr", calibration=calibration)
 
     def _score_grids(self, grids: Sequence[Grid]) -> DocumentScores | RecipesScores:
         return self.task.score(grids, self.data.dev_gold)
 
-    def _keep(self, line: Epoch) -> None:
-        is_last = self.settings.training.selection == "last"
-        is_best = is_last or line.choice > self.progress.best_f1
+    def _update_progress(self, line: Epoch) -> None:
+        selects_last = self.settings.training.selection == "last"
+        is_selected = selects_last or line.choice > self.progress.best_f1
         self.progress = Progress(
             epoch=line.epoch,
-            best_epoch=line.epoch if is_best else self.progress.best_epoch,
-            best_f1=line.choice if is_best else self.progress.best_f1,
+            best_epoch=line.epoch if is_selected else self.progress.best_epoch,
+            best_f1=line.choice if is_selected else self.progress.best_f1,
         )
 
     def _write(self, line: Epoch) -> None:
@@ -292,20 +304,20 @@ class Training:
 
     def _log(self, line: Epoch) -> None:
         path = self.folder / LOG
-        # After a kill between log and checkpoint the epoch is run again: its first line goes.
+        # After a kill between log and checkpoint the epoch runs again: its first line is replaced.
         lines = [old for old in read_log(path) if old.epoch < line.epoch]
         write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in [*lines, line]))
 
 
 def take_share(items: Sequence[Item], index: int, n: int) -> Sequence[Item]:
-    """Deal the procedures of a batch to `n` processes in turn, and give one's share."""
+    """Deal the procedures of a batch to `n` processes in turn; give the share of one process."""
     if n == 1:
         return items
     return [item for group in group_items(items)[index::n] for item in group]
 
 
 def read_log(path: Path) -> list[Epoch]:
-    """Read the epochs of a run; none where there is no log yet."""
+    """Read the log of a run; a run without a log has no epochs yet."""
     if not path.is_file():
         return []
     return [
@@ -331,7 +343,7 @@ def _describe(line: Epoch, progress: Progress) -> str:
         f"epoch {line.epoch:2}  loss {line.loss:.3f} (state {line.state_loss:.3f}, "
         f"location {line.location_loss:.3f}, attention {line.attention_loss:.3f})  "
         f"dev P {line.precision:.3f} R {line.recall:.3f} F1 {line.f1:.3f}"
-        f"{f' expected {line.mbr_f1:.3f}' if line.mbr_f1 is not None else ''}"
-        f"  surprise {line.tag_nll or 0:.3f} {line.location_nll or 0:.3f}"
+        f"{f' MBR F1 {line.mbr_f1:.3f}' if line.mbr_f1 is not None else ''}"
+        f"  tag NLL {line.tag_nll or 0:.3f}  location NLL {line.location_nll or 0:.3f}"
         f"{' *' if progress.best_epoch == line.epoch else ''}  {line.seconds:.0f} s"
     )

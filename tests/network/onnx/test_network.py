@@ -1,4 +1,4 @@
-"""One seam: the torch network and the exported one say the same of the same arrays."""
+"""The torch model and the exported ONNX network give the same output for the same arrays."""
 
 import subprocess
 import sys
@@ -93,10 +93,10 @@ def exported(request, base, tmp_path_factory):
     return model, batcher, items, folder
 
 
-def test_torch_and_runtime_say_the_same(exported):
+def test_torch_and_onnx_give_the_same_output(exported):
     model, batcher, items, folder = exported
     network = OnnxNetwork(folder)
-    # Other sizes than the graph was made with: more procedures, steps, candidates, triples.
+    # Larger sizes than those of the export: more procedures, steps, candidates, triples.
     for some in (items, items[2:3], items[4:]):
         batch = batcher.build(some)
         ours, theirs = network(batch), model.predict(batch)
@@ -114,16 +114,16 @@ def test_torch_and_runtime_say_the_same(exported):
     )
 
 
-def test_entities_of_which_nothing_is_known_are_read(exported):
+def test_entities_without_triples_are_scored(exported):
     model, batcher, items, folder = exported
-    bare = [replace(item, triples=()) for item in items[:2]]
-    batch = batcher.build(bare)
+    without = [replace(item, triples=()) for item in items[:2]]
+    batch = batcher.build(without)
     np.testing.assert_allclose(
         OnnxNetwork(folder)(batch).tags, model.predict(batch).tags, atol=1e-4
     )
 
 
-def test_an_answer_does_not_depend_on_its_neighbours(exported):
+def test_output_does_not_depend_on_the_rest_of_the_batch(exported):
     _, batcher, items, folder = exported
     network = OnnxNetwork(folder)
     together = network(batcher.build(items))
@@ -141,7 +141,7 @@ def test_large_tables_are_packed(exported):
 
 
 @pytest.fixture
-def knowing(exported):
+def with_triples(exported):
     """A network that reads triples."""
     if exported[0].triple_encoder is None:
         pytest.skip("this kind reads no triples")
@@ -160,40 +160,40 @@ class Counting:
         return self.session.run(outputs, feed)
 
 
-def test_a_triple_is_read_once_whatever_texts_come(knowing):
-    _, batcher, items, folder = knowing
+def test_a_triple_is_encoded_once_for_all_texts(with_triples):
+    _, batcher, items, folder = with_triples
     network = OnnxNetwork(folder)
     session = network._triples._session = Counting(network._triples._session)
     for start in range(len(items)):
         network(batcher.build(items[start:]))
-    # Besides them there is the row for "no triple" at most.
+    # At most one more: the row for "no triple".
     distinct = {triple for item in items for triple in item.triples}
     assert len(distinct) <= session.n_read <= len(distinct) + 1
 
 
-def test_what_is_said_of_a_triple_depends_on_nothing_else(knowing):
-    _, batcher, items, folder = knowing
+def test_the_vector_of_a_triple_depends_on_nothing_else(with_triples):
+    _, batcher, items, folder = with_triples
     together = OnnxNetwork(folder)._triples.get(batcher.build(items))
     number = {t: i for i, t in enumerate({t: None for item in items for t in item.triples})}
     for item in items:
         if item.triples:
             alone = OnnxNetwork(folder)._triples.get(batcher.build([item]))
             rows = [number[triple] for triple in dict.fromkeys(item.triples)]
-            # Not only nearly: a run that goes on after a kill gives the same bytes.
+            # Exactly equal, so that a batch resumed after a kill gives the same bytes.
             np.testing.assert_array_equal(alone, together[rows])
 
 
-def test_vectors_do_not_pile_up(knowing, monkeypatch):
-    _, batcher, items, folder = knowing
-    monkeypatch.setattr("koala.network.onnx.triples._MOST_KEPT", 2)
+def test_the_cache_of_vectors_is_bounded(with_triples, monkeypatch):
+    _, batcher, items, folder = with_triples
+    monkeypatch.setattr("koala.network.onnx.triples._CACHE_SIZE", 2)
     network = OnnxNetwork(folder)
     expected = OnnxNetwork(folder)._triples.get(batcher.build(items))
     for _ in range(2):
         np.testing.assert_array_equal(network._triples.get(batcher.build(items)), expected)
-    assert len(network._triples._known) <= 2
+    assert len(network._triples._cache) <= 2
 
 
-def test_what_both_graphs_read_is_stored_once(exported):
+def test_tables_of_both_graphs_are_stored_once(exported):
     model, *_, folder = exported
     card = OnnxNetwork(folder).card
     shared = set(card.needs.get("network.onnx", ())) & set(card.needs.get("triples.onnx", ()))
@@ -201,7 +201,7 @@ def test_what_both_graphs_read_is_stored_once(exported):
     assert bool(shared) == (folder / "tables.safetensors").is_file()
 
 
-def test_the_runtime_needs_no_torch():
+def test_the_onnx_network_needs_no_torch():
     code = (
         "import sys; from koala.registry import find_model; "
         "from koala.network.onnx.network import OnnxNetwork; "
@@ -210,7 +210,7 @@ def test_the_runtime_needs_no_torch():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_what_is_no_network_is_refused(tmp_path, exported):
+def test_a_folder_without_a_valid_network_is_refused(tmp_path, exported):
     with pytest.raises(FileError, match="no exported network"):
         OnnxNetwork(tmp_path)
     (tmp_path / "card.json").write_text((exported[3] / "card.json").read_text())
@@ -219,7 +219,7 @@ def test_what_is_no_network_is_refused(tmp_path, exported):
         OnnxNetwork(tmp_path)
 
 
-def test_what_the_public_encoder_has_is_read_from_there(base, tmp_path):
+def test_unchanged_tables_are_read_from_the_public_encoder(base, tmp_path):
     settings = replace(
         base,
         encoder=replace(base.encoder, is_frozen=True, layers="mixture"),
@@ -239,7 +239,7 @@ def test_what_the_public_encoder_has_is_read_from_there(base, tmp_path):
     assert "embeddings.word_embeddings.weight" in [name for name, _ in network.card.public.values()]
 
 
-def test_several_networks_read_one_encoder(base, tmp_path):
+def test_several_networks_share_one_encoder_file(base, tmp_path):
     settings = replace(
         base,
         encoder=replace(base.encoder, is_frozen=True, layers="mixture", n_frozen_layers=1),
@@ -261,7 +261,7 @@ def test_several_networks_read_one_encoder(base, tmp_path):
         name: sum(f.stat().st_size for f in (tmp_path / name).iterdir())
         for name in ("one", "whole")
     }
-    # The embeddings are 30,522 × 32 numbers of a byte; the encoder is theirs and a little more.
+    # The embeddings are 30,522 × 32 numbers of one byte, most of the encoder.
     assert sizes["whole"] - sizes["one"] > 30522 * 32
     assert not (tmp_path / "one" / "tables.safetensors").exists()
     signatures = {name: OnnxNetwork(tmp_path / name).card.signature for name in ("one", "two")}
@@ -271,7 +271,7 @@ def test_several_networks_read_one_encoder(base, tmp_path):
         OnnxNetwork(tmp_path / "one")
 
 
-def test_another_encoder_is_not_taken_for_the_shared_one(base, tmp_path):
+def test_a_shared_file_of_another_encoder_is_refused(base, tmp_path):
     folder = Path(base.encoder.name)
     file = tmp_path / "encoder.safetensors"
     names = round_public(folder, file).names

@@ -1,4 +1,4 @@
-"""Truth by enumeration of every tag sequence."""
+"""The CRF, compared with an enumeration of every tag sequence."""
 
 from itertools import product
 
@@ -32,7 +32,7 @@ def score_by_hand(crf, emissions, path):
 
 @pytest.mark.parametrize("legal", [False, True])
 @pytest.mark.parametrize("n_steps", [1, 2, 4])
-def test_log_likelihood_is_that_of_enumeration(legal, n_steps):
+def test_log_likelihood_equals_enumeration(legal, n_steps):
     crf = build_crf(legal=legal)
     emissions = torch.randn(n_steps, len(TAGS))
     paths = list(product(range(len(TAGS)), repeat=n_steps))
@@ -79,14 +79,14 @@ def test_viterbi_finds_the_best_legal_sequence(seed):
     assert decode_tags(output, 0) == tuple(TAGS[i] for i in best)
 
 
-def test_a_crf_starts_from_counts():
+def test_a_crf_is_initialised_from_counts():
     crf = CRF(is_legal=True)
     tags = [[Tag.O_C, Tag.C, Tag.E], [Tag.E, Tag.E, Tag.M]]
-    crf.start_from(tags)
+    crf.init_from_counts(tags)
     order = list(Tag)
     moves = crf.transitions.detach().exp()
     assert moves.sum(1) == pytest.approx(1.0)
-    # E is followed by E and M once each, every other tag is seen once more than it is
+    # E is followed by E and M once each; every count starts at 1.
     assert moves[order.index(Tag.E), order.index(Tag.M)].item() == pytest.approx(2 / 8)
     assert moves[order.index(Tag.E), order.index(Tag.D)].item() == pytest.approx(1 / 8)
     assert crf.starts.detach().exp()[order.index(Tag.O_C)].item() == pytest.approx(2 / 8)

@@ -1,7 +1,7 @@
-"""A network on a GPU makes all its tensors there.
+"""A model creates all its tensors on its own device.
 
-No GPU is needed to see that: while the network computes, every tensor that is made without saying
-where would land on the device `meta`, where nothing can be computed with the others.
+The test needs no GPU: the default device is `meta`, so a tensor created without naming a device
+lands there, and operations with the model's tensors fail.
 """
 
 from dataclasses import replace
@@ -43,7 +43,7 @@ FROZEN = {"n_shared_layers": 1, "n_frozen_layers": 1}
         ({}, {"is_used": False}, {"locations": "scorer", "reads": "steps"}, {}),
     ],
 )
-def test_every_tensor_is_made_where_the_network_is(
+def test_every_tensor_is_created_on_the_device_of_the_model(
     settings, items, encoder, knowledge, decoder, loss
 ):
     settings = replace(

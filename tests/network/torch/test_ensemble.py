@@ -33,7 +33,7 @@ def build_heads(settings, n=3):
 
 
 @pytest.mark.parametrize("entity", ["none", "marked"])
-def test_heads_over_one_encoder_say_what_their_average_says(settings, entity):
+def test_an_ensemble_gives_the_average_of_its_heads(settings, entity):
     frozen = freeze(settings, entity=entity, projected_width=8, has_convention=True)
     items = build_training_data(tiny.build_corpus(), frozen).train
     batch = build_batcher(frozen).build(items)
@@ -47,19 +47,19 @@ def test_heads_over_one_encoder_say_what_their_average_says(settings, entity):
     assert np.isfinite(found.attention).all()
 
 
-def test_an_encoder_that_learns_is_no_head(settings):
+def test_heads_with_a_trained_encoder_are_refused(settings):
     with pytest.raises(KoalaError, match="frozen"):
         HeadEnsemble(build_heads(settings, 2))
 
 
-def test_heads_of_other_shapes_are_refused(settings):
+def test_heads_of_different_shapes_are_refused(settings):
     one, _ = build_heads(freeze(settings), 2)
     other, _ = build_heads(freeze(settings, token_width=4), 2)
-    with pytest.raises(KoalaError, match="differ"):
+    with pytest.raises(KoalaError, match=r"differ in their settings .* has the shape \("):
         HeadEnsemble([one, other])
 
 
-def test_a_convention_changes_what_is_said(settings):
+def test_the_annotation_convention_changes_the_output(settings):
     frozen = freeze(settings, has_convention=True)
     items = build_training_data(tiny.build_corpus(), frozen).train
     model = build_heads(frozen, 1)[0]
@@ -73,7 +73,7 @@ def test_a_convention_changes_what_is_said(settings):
     assert not np.allclose(one.tags, two.tags)
 
 
-def test_rows_that_lie_in_a_folder_are_read_from_there(settings, tmp_path):
+def test_outputs_of_frozen_layers_are_cached_in_a_folder(settings, tmp_path):
     frozen = freeze(settings)
     items = build_training_data(tiny.build_corpus(), frozen).train
     batch = build_batcher(frozen).build(items)
@@ -81,18 +81,18 @@ def test_rows_that_lie_in_a_folder_are_read_from_there(settings, tmp_path):
     expected = plain.predict(batch)
     for _ in range(2):
         (model,) = build_heads(frozen, 1)
-        model.text_encoder.frozen.keep_in(tmp_path)
+        model.text_encoder.frozen.cache_in(tmp_path)
         assert model.predict(batch).tags == pytest.approx(expected.tags, abs=1e-6)
     files = list(tmp_path.rglob("*.npy"))
     assert len(files) == len({item.procedure.id for item in items})
-    # What lies there is what is used.
+    # The files are what the model reads.
     np.save(files[0], np.zeros_like(np.load(files[0])))
     (model,) = build_heads(frozen, 1)
-    model.text_encoder.frozen.keep_in(tmp_path)
+    model.text_encoder.frozen.cache_in(tmp_path)
     assert not np.allclose(model.predict(batch).tags, expected.tags)
 
 
-def test_projection_needs_an_encoder_that_entities_share(settings):
+def test_projection_needs_shared_layers(settings):
     encoder = replace(settings.encoder, entity="marked", n_shared_layers=1, projected_width=8)
     with pytest.raises(KoalaError, match="projected_width"):
         build_model(replace(settings, encoder=encoder))

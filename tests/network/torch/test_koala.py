@@ -49,7 +49,7 @@ def test_shapes_and_lengths(settings, items):
     assert np.isfinite(output.tags).all()
 
 
-def test_an_entity_says_the_same_alone_and_among_others(settings, items):
+def test_the_output_of_an_entity_does_not_depend_on_the_batch(settings, items):
     together = run(settings, items)
     for index, item in enumerate(items):
         alone = run(settings, [item])
@@ -70,7 +70,7 @@ def test_attention_is_a_distribution_over_the_real_triples(settings, items):
             assert weights.sum() == 0
 
 
-def gradients(settings, items):
+def find_gradients(settings, items):
     torch.manual_seed(0)
     model = build_model(settings)
     output = model(build_batcher(settings).build(items))
@@ -79,9 +79,8 @@ def gradients(settings, items):
 
 
 def test_frozen_parts_get_no_gradient_and_all_others_do(settings, items):
-    found = gradients(settings, items)
-    # Not reached by the loss: positions and kinds of tokens that the batch does not have are rows
-    # of tables, so every parameter as a whole must be.
+    found = find_gradients(settings, items)
+    # Rows of tables may stay without gradient, such as unused positions; whole parameters may not.
     for name, gradient in found.items():
         if name.startswith("triple_encoder.transformer."):
             assert gradient is None, name
@@ -102,22 +101,21 @@ def test_frozen_parts_get_no_gradient_and_all_others_do(settings, items):
 )
 def test_every_setting_of_the_paper_learns(settings, items, knowledge):
     changed = replace(settings, knowledge=replace(settings.knowledge, **knowledge))
-    found = gradients(changed, items)
+    found = find_gradients(changed, items)
     assert all(g is None or torch.isfinite(g).all() for g in found.values())
     is_there = any(name.startswith("triple_encoder.") for name in found)
     assert is_there == changed.knowledge.is_used
 
 
-def test_a_gate_that_begins_closed_lets_the_text_pass():
-    """What is infused is near to what came, the nearer the lower the gate's bias."""
+def test_a_lower_gate_bias_changes_the_input_less():
     torch.manual_seed(0)
     rows, triples = torch.randn(4, 6), torch.randn(1, 3, 5)
     mask = torch.ones(1, 3, dtype=torch.bool)
     changes = []
-    for start in (0.0, -3.0, -9.0):
+    for bias in (0.0, -3.0, -9.0):
         torch.manual_seed(1)
         injector = KnowledgeInjector(
-            query_width=6, triple_width=5, has_attention=True, is_gated=True, gate_bias=start
+            query_width=6, triple_width=5, has_attention=True, is_gated=True, gate_bias=bias
         )
         infused, _ = injector(to_rows(rows[None]), triples, mask)
         changes.append((infused - rows).abs().max().item())
@@ -125,14 +123,14 @@ def test_a_gate_that_begins_closed_lets_the_text_pass():
     assert changes[2] < 0.01
 
 
-def test_no_relevant_triple_is_a_loss_of_zero_and_no_nan(settings, items):
+def test_without_relevant_triples_the_attention_loss_is_zero(settings, items):
     torch.manual_seed(0)
     model = build_model(settings)
-    bare = [replace(item, relevance=None) for item in items]
+    unlabelled = [replace(item, relevance=None) for item in items]
     for form in ("positives", "paper"):
         loss = LossSettings(attention_form=form)
-        output = model(build_batcher(settings).build(bare))
-        losses = compute_losses(output, build_targets(bare), model.crf, loss)
+        output = model(build_batcher(settings).build(unlabelled))
+        losses = compute_losses(output, build_targets(unlabelled), model.crf, loss)
         assert losses.attention.item() == 0.0
         model.zero_grad()
         losses.total.backward()
@@ -140,7 +138,7 @@ def test_no_relevant_triple_is_a_loss_of_zero_and_no_nan(settings, items):
 
 
 def test_the_two_forms_of_the_attention_loss(settings, items):
-    """The paper's form divides by all pairs, the default by the positive ones."""
+    """The paper's form divides by all pairs of triple and step, the default by the positives."""
     torch.manual_seed(0)
     model = build_model(settings)
     model.eval()
@@ -182,7 +180,7 @@ def infuse(injector, h, t):
     return i * f + (1 - i) * h, alpha
 
 
-def test_the_gate_is_the_papers_equation(injector):
+def test_the_injector_follows_the_equations_of_the_paper(injector):
     left, right, triples = torch.randn(2, 1), torch.randn(3, 3), torch.randn(2, 2, 3)
     mask = torch.tensor([[True, True], [True, False]])
     first, second, owner = torch.tensor([[0, 1, 0], [2, 0, 0], [0, 1, 1]])
@@ -198,7 +196,7 @@ def test_the_gate_is_the_papers_equation(injector):
         assert not found[~has].any()
 
 
-def test_without_triples_the_input_stays(injector):
+def test_without_triples_the_input_is_unchanged(injector):
     query = torch.randn(3, 4)
     mask = torch.tensor([[False, False], [True, False]])
     rows = Rows(((query, torch.arange(3)),), torch.tensor([0, 1, 0]))
@@ -207,7 +205,7 @@ def test_without_triples_the_input_stays(injector):
     assert not torch.equal(new[1], query[1])
 
 
-def test_other_entities_triples_are_not_seen(injector):
+def test_triples_of_other_entities_have_no_influence(injector):
     query, triples = torch.randn(1, 4), torch.randn(2, 2, 3)
     mask = torch.ones(2, 2, dtype=torch.bool)
     rows = Rows(((query, torch.tensor([0])),), torch.tensor([0]))
@@ -216,7 +214,7 @@ def test_other_entities_triples_are_not_seen(injector):
     assert torch.equal(injector(rows, triples, mask)[0], injector(rows, changed, mask)[0])
 
 
-def test_shared_inputs_give_the_numbers_of_a_plain_lstm():
+def test_shared_inputs_give_the_output_of_a_plain_lstm():
     torch.manual_seed(0)
     shared = SharedInputLSTM(input_width=6, width=5)
     rows = torch.randn(7, 6)
@@ -236,8 +234,8 @@ def test_shared_inputs_give_the_numbers_of_a_plain_lstm():
     ],
     ids=["no knowledge", "attention and gate", "mean", "concatenation"],
 )
-def test_place_scores_are_those_of_the_plain_form(injector):
-    """Equation 5 written out for every candidate and position, no input shared."""
+def test_location_scores_follow_equation_5(injector):
+    """Compare with equation 5 written out for every candidate and position, without sharing."""
     torch.manual_seed(0)
     predictor = LocationPredictor(input_width=4, width=3, injector=injector)
     entity, candidates = torch.randn(3, 3, 4), torch.randn(2, 5, 3, 4)
@@ -265,7 +263,7 @@ def test_place_scores_are_those_of_the_plain_form(injector):
         assert torch.allclose(found, expected, atol=1e-6)
 
 
-def test_masked_mean_of_a_worked_example():
+def test_masked_mean_of_an_example():
     values = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
     mask = torch.tensor([[[True, True, False], [False, False, False]]])
     assert masked_mean(mask, values).tolist() == [[[2.0, 3.0], [0.0, 0.0]]]
@@ -300,8 +298,8 @@ def reading(request, settings):
     )
 
 
-def test_every_way_to_read_learns_what_is_not_frozen(reading, items):
-    found = gradients(reading, items)
+def test_every_architecture_trains_what_is_not_frozen(reading, items):
+    found = find_gradients(reading, items)
     n_frozen = reading.encoder.n_frozen_layers
     frozen = ["triple_encoder.transformer."]
     if n_frozen:
@@ -318,7 +316,7 @@ def test_every_way_to_read_learns_what_is_not_frozen(reading, items):
             assert gradient.abs().sum() > 0, name
 
 
-def test_a_procedure_says_the_same_alone_and_among_others(reading, items):
+def test_the_output_of_a_procedure_does_not_depend_on_the_batch(reading, items):
     together = run(reading, items)
     for start in (0, 2, 4):
         alone = run(reading, items[start : start + 2])
@@ -331,19 +329,19 @@ def test_a_procedure_says_the_same_alone_and_among_others(reading, items):
             assert ours == pytest.approx(theirs, abs=1e-4)
 
 
-def test_what_is_kept_of_frozen_layers_is_what_they_say(reading, items):
+def test_cached_outputs_of_frozen_layers_equal_fresh_ones(reading, items):
     torch.manual_seed(0)
     model, batch = build_model(reading), build_batcher(reading).build(items)
-    kept = model.predict(batch)
+    cached = model.predict(batch)
     model.forget()
     fresh = model.predict(batch)
-    # Kept in half precision
-    np.testing.assert_allclose(kept.tags, fresh.tags, atol=5e-3)
-    np.testing.assert_allclose(kept.locations, fresh.locations, atol=5e-3)
+    # The cache has half precision.
+    np.testing.assert_allclose(cached.tags, fresh.tags, atol=5e-3)
+    np.testing.assert_allclose(cached.locations, fresh.locations, atol=5e-3)
 
 
-def test_a_marked_entity_changes_what_is_read(settings, items):
-    """Entities that are never mentioned have no marks, and so the same reading as each other."""
+def test_marked_mentions_change_the_output(settings, items):
+    """Two entities of one text get different tag scores, because different mentions are marked."""
     changed = replace(
         settings,
         encoder=replace(settings.encoder, entity="marked", n_shared_layers=1),
@@ -357,7 +355,7 @@ def test_a_marked_entity_changes_what_is_read(settings, items):
 
 
 @pytest.mark.parametrize("stop", [0, 1, 2])
-def test_layers_in_two_parts_are_the_whole_transformer(settings, items, stop):
+def test_layers_run_in_two_parts_equal_the_whole_transformer(settings, items, stop):
     model = build_model(settings).eval()
     transformer = model.text_encoder.transformer
     batch = build_batcher(settings).build(items)
@@ -366,7 +364,7 @@ def test_layers_in_two_parts_are_the_whole_transformer(settings, items, stop):
 
 
 def assert_is_whole(transformer, subwords, mask, stop):
-    """Compare layers that are run in two parts with what transformers itself says."""
+    """Compare layers that are run in two parts with the output of the transformers library."""
     with torch.no_grad():
         whole = transformer(subwords, attention_mask=mask.long(), output_hidden_states=True)
         lower = run_layers(transformer, subwords, mask, "mixture", stop=stop)
@@ -378,7 +376,7 @@ def assert_is_whole(transformer, subwords, mask, stop):
     assert torch.allclose(last[:, 0][mask], whole.last_hidden_state[mask], atol=1e-5)
 
 
-def test_mpnet_in_two_parts_is_the_whole_transformer():
+def test_mpnet_run_in_two_parts_equals_the_whole_transformer():
     from transformers import MPNetConfig, MPNetModel
 
     torch.manual_seed(0)
@@ -398,11 +396,11 @@ def test_distances_count_steps_since_and_until_a_mention():
     is_named = torch.tensor([[[False, True, False, False, False, False, True]]])
     found = find_distances(is_named)[0, 0].tolist()
     pairs = [(number // 4, number % 4 + 1) for number in found]
-    # Positions 0 … 7; 4 since: never, 4 until: never, 3: three or more
+    # (since, until) at positions 0 … 7; 4 is never, 3 is three or more.
     assert pairs == [(4, 2), (4, 1), (0, 3), (1, 3), (2, 3), (3, 2), (3, 1), (0, 4)]
 
 
-def test_padded_sequences_give_the_numbers_of_packed_ones():
+def test_padded_sequences_give_the_output_of_packed_ones():
     torch.manual_seed(0)
     lstm = SequenceLSTM(input_width=5, width=3)
     inputs, lengths = torch.randn(4, 6, 5, requires_grad=True), torch.tensor([6, 2, 1, 4])
@@ -412,5 +410,5 @@ def test_padded_sequences_give_the_numbers_of_packed_ones():
     assert torch.allclose(found, expected, atol=1e-6)
     weights = torch.randn_like(found)
     (gradient,) = torch.autograd.grad((found * weights).sum(), inputs)
-    (wanted,) = torch.autograd.grad((expected * weights).sum(), inputs)
-    assert torch.allclose(gradient, wanted, atol=1e-5)
+    (expected_gradient,) = torch.autograd.grad((expected * weights).sum(), inputs)
+    assert torch.allclose(gradient, expected_gradient, atol=1e-5)

@@ -62,7 +62,7 @@ def find_gradients(settings, items):
     return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
 
 
-def test_gradients_are_those_of_float32_but_for_rounding(both, items):
+def test_gradients_differ_from_float32_only_by_rounding(both, items):
     exact, rounded = (find_gradients(settings, items) for settings in both)
     assert exact.keys() == rounded.keys()
     assert all(gradient.dtype == torch.float32 for gradient in rounded.values())

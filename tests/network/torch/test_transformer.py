@@ -32,7 +32,7 @@ SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
 def train_tokenizer(kind: str) -> tokenizers.Tokenizer:
-    """Learn a small vocabulary of one kind from the tiny corpus."""
+    """Train a tokenizer with a small vocabulary on the tiny corpus."""
     if kind == "wordpiece":
         tokenizer = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -81,23 +81,23 @@ def encoder(request, tmp_path_factory):
     return build_encoder(request.param, tmp_path_factory.mktemp("families") / request.param)
 
 
-def test_every_word_gets_its_own_subwords(encoder):
+def test_every_word_has_its_own_subwords(encoder):
     words = ["Roots", "absorb", "water", ",", "then", "(slowly)", "evaporate", "."]
     tokenizer = SubwordTokenizer(encoder)
     found = tokenizer.split(words)
     assert all(found)
-    # Joined, they are what the tokenizer itself says of the whole text.
+    # Concatenated, they equal the tokenization of the whole text.
     whole = tokenizers.Tokenizer.from_file(str(encoder / "tokenizer.json"))
     joined = [number for each in found for number in each]
     if encoder.name == "distilbert":
         assert joined == whole.encode(words, is_pretokenized=True, add_special_tokens=False).ids
     else:
         assert joined == whole.encode(" ".join(words), add_special_tokens=False).ids
-        # A word in the middle of a text is read with the space in front of it.
+        # A word in the middle of a text is tokenized with the space in front of it.
         assert tokenizer.split(["water", "water"])[1] == tokenizer.split(["a", "water"])[1]
 
 
-def test_hidden_states_are_those_of_the_transformer(encoder):
+def test_hidden_states_equal_those_of_transformers(encoder):
     transformer = transformers.AutoModel.from_pretrained(str(encoder)).eval()
     subwords = torch.randint(5, transformer.config.vocab_size, (2, 9))
     mask = torch.ones(2, 9, dtype=torch.bool)
@@ -111,7 +111,7 @@ def test_hidden_states_are_those_of_the_transformer(encoder):
     assert torch.allclose(first[:, 0][mask], whole.hidden_states[1][mask], atol=1e-5)
 
 
-def test_a_tracker_learns_and_is_exported(encoder, tmp_path):
+def test_a_tracker_can_be_trained_and_exported(encoder, tmp_path):
     base = tiny.build_settings(tiny.build_encoder(tmp_path / "triples"), None)
     settings = replace(
         base,
@@ -129,7 +129,7 @@ def test_a_tracker_learns_and_is_exported(encoder, tmp_path):
     np.testing.assert_allclose(ours.tags, theirs.tags, atol=1e-4)
 
 
-def test_a_family_that_cannot_be_split_says_so(tmp_path):
+def test_freezing_some_layers_of_a_family_that_cannot_be_split_is_refused(tmp_path):
     folder = build_encoder("distilbert", tmp_path / "distilbert")
     transformer = transformers.AutoModel.from_pretrained(str(folder))
     with pytest.raises(KoalaError, match="family distilbert"):

@@ -1,1 +1,1 @@
-"""An exported network on onnxruntime; no torch is needed."""
+"""The exported network, run by onnxruntime without torch."""

@@ -1,8 +1,8 @@
-"""Names of arrays in exported graphs."""
+"""Names of the inputs and outputs of exported graphs."""
 
 
 def current_name(name: str) -> str:
-    """Give the present name of an array; graphs that earlier versions exported have older ones.
+    """Give the current name of an array whose name comes from a graph of any earlier version.
 
     >>> current_name("entity_pieces")
     'entity_subwords'

@@ -1,4 +1,4 @@
-"""An exported network on onnxruntime: the same Batch in, the same Output out."""
+"""The ONNX network: takes the same Batch and gives the same Output as the torch model."""
 
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ Tables = dict[str, onnxruntime.OrtValue]
 
 
 class OnnxNetwork:
-    """A network from its folder."""
+    """An exported network, opened from its folder."""
 
     def __init__(self, folder: Path, *, n_threads: int | None = None) -> None:
         self.card = read_card(folder)
-        # Kept as long as the sessions: they do not copy them.
+        # The sessions do not copy the tables, so they must live as long as the sessions.
         self._tables = read_tables(self.card, folder)
         self._session = self._open(folder / NETWORK, n_threads)
         self._triples: TripleVectors | None = None
@@ -39,9 +39,9 @@ class OnnxNetwork:
     def _open(self, path: Path, n_threads: int | None) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # Left to itself it would also round what is computed, by a scale from the whole batch.
+        # By default onnxruntime would also quantize activations, with a scale over the whole batch.
         options.add_session_config_entry("session.disable_quant_qdq", "1")
-        # Threads that wait for work would keep the cores from everything else that is done here.
+        # Spinning threads would block the cores for the rest of the process.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         if n_threads is not None:
             options.intra_op_num_threads = n_threads
@@ -52,16 +52,18 @@ class OnnxNetwork:
                 str(path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:
-            raise FileError(path, f"cannot be opened ({error}).") from None
+            raise FileError(
+                path, f"cannot be opened as an ONNX graph ({error}). Export the network again."
+            ) from None
 
     def __call__(self, batch: Batch) -> Output:
-        """Score tags and places of every entity of a batch."""
+        """Score the tags and locations of every entity of a batch."""
         feed = {
             name: getattr(batch, current_name(name)) for name in self._inputs - {TRIPLE_VECTORS}
         }
         if self._triples is not None:
             feed[TRIPLE_VECTORS] = self._triples.get(batch)
-        found: dict[str, Any] = dict(
+        outputs: dict[str, Any] = dict(
             zip(
                 map(current_name, self._outputs),
                 self._session.run(self._outputs, feed),
@@ -70,7 +72,7 @@ class OnnxNetwork:
         )
         owner = batch.procedure
         return Output(
-            **{name: found[name] for name in OUTPUTS if name in found},
+            **{name: outputs[name] for name in OUTPUTS if name in outputs},
             transitions=self._transitions,
             starts=self._starts,
             ends=self._ends,
@@ -81,7 +83,7 @@ class OnnxNetwork:
 
 
 def read_tables(card: Card, folder: Path) -> Tables:
-    """Read the tables that are not in the files of the graphs: public ones, and shared ones."""
+    """Read the tables stored outside the graph files: the public encoder's and the shared ones."""
     names = {name for needed in card.needs.values() for name in needed}
     tables: Tables = {}
     if card.public:
@@ -95,17 +97,20 @@ def read_tables(card: Card, folder: Path) -> Tables:
 
 
 def _read(path: Path, wanted: dict[str, tuple[str, bool]]) -> Tables:
-    """Read tables of a file: under a name the table of another, perhaps turned."""
+    """Read tables from a safetensors file.
+
+    `wanted` gives for each table the name of its weight in the file and whether to transpose it.
+    """
     from safetensors import SafetensorError, safe_open
 
     tables = {}
     try:
         with safe_open(path, framework="np") as file:
-            for name, (weight, is_turned) in wanted.items():
+            for name, (weight, is_transposed) in wanted.items():
                 table = file.get_tensor(weight)
                 if table.dtype != np.int8:
                     table = table.astype(np.float32)
-                ready = np.ascontiguousarray(table.T if is_turned else table)
+                ready = np.ascontiguousarray(table.T if is_transposed else table)
                 tables[name] = onnxruntime.OrtValue.ortvalue_from_numpy(ready)
     except (OSError, SafetensorError) as error:
         raise FileError(path, f"cannot be read ({error}).") from None

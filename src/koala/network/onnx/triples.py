@@ -1,4 +1,4 @@
-"""What a network says of triples: each distinct one is read once, whatever texts come."""
+"""Vectors of knowledge triples from the exported network, cached across batches."""
 
 import numpy as np
 import onnxruntime
@@ -10,26 +10,26 @@ from koala.network.onnx.names import current_name
 
 Floats = NDArray[np.float32]
 
-_MOST_KEPT = 1 << 15
-"""Vectors that are kept."""
+_CACHE_SIZE = 1 << 15
+"""Number of cached vectors."""
 
 
 class TripleVectors:
-    """Vectors of triples, kept for later batches.
+    """Encodes each distinct triple once and caches its vector for later batches.
 
-    Only triples of the same length are read together: nothing is padded, so that what is said of
-    one does not depend on when it came and on its neighbours.
+    Only triples of the same length are encoded together. Nothing is padded, so the vector of a
+    triple does not depend on the other triples of its batch.
     """
 
     def __init__(self, session: onnxruntime.InferenceSession) -> None:
         self._session = session
-        self._known: BoundedCache[bytes, Floats] = BoundedCache(_MOST_KEPT)
+        self._cache: BoundedCache[bytes, Floats] = BoundedCache(_CACHE_SIZE)
 
     def get(self, batch: Batch) -> Floats:
-        """Give (distinct triples, width)."""
+        """Give the vectors of a batch: (distinct triples, width)."""
         lengths = batch.triple_input_mask.sum(1).tolist()
         keys = [row[:n].tobytes() for row, n in zip(batch.triple_subwords, lengths, strict=True)]
-        found = {key: known for key in keys if (known := self._known.get(key)) is not None}
+        found = {key: cached for key in keys if (cached := self._cache.get(key)) is not None}
         missing: dict[int, dict[bytes, int]] = {}
         for row, (key, length) in enumerate(zip(keys, lengths, strict=True)):
             if key not in found:
@@ -37,7 +37,7 @@ class TripleVectors:
         for length, rows in missing.items():
             vectors = self._read(batch, list(rows.values()), length)
             for key, vector in zip(rows, vectors, strict=True):
-                found[key] = self._known[key] = vector
+                found[key] = self._cache[key] = vector
         return np.stack([found[key] for key in keys])
 
     def _read(self, batch: Batch, rows: list[int], length: int) -> Floats:

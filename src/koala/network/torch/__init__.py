@@ -1,1 +1,1 @@
-"""The network, in torch. Every class names its equation of the paper."""
+"""The torch model. Each class names the equations of the paper that it implements."""

@@ -14,9 +14,9 @@ _IMPOSSIBLE = -1e4
 class CRF(nn.Module):
     """Scores tag sequences: emissions plus transitions ψ(y_{t-1}, y_t), start and end scores.
 
-    With `is_legal`, transitions that no entity can live have no probability, in training as in
-    decoding; without, all are learned, as in the paper. An entity that `may_be_absent` need not
-    appear at all.
+    With `is_legal`, illegal transitions get a probability of practically zero in training, as they
+    do in decoding; without it all transitions are learned, as in the paper. `may_be_absent` also
+    allows sequences in which the entity never exists.
     """
 
     def __init__(self, *, is_legal: bool, may_be_absent: bool = False) -> None:
@@ -32,10 +32,10 @@ class CRF(nn.Module):
         self._start_barrier = nn.Buffer(start, persistent=False)
         self._end_barrier = nn.Buffer(end, persistent=False)
 
-    def start_from(self, sequences: Iterable[Sequence[Tag]]) -> None:
-        """Set the scores to the log probabilities counted in gold sequences, each seen once more.
+    def init_from_counts(self, sequences: Iterable[Sequence[Tag]]) -> None:
+        """Initialise the scores with log probabilities counted in gold sequences.
 
-        What can never be keeps a score of its own, so that it starts where what is rare does.
+        Every count starts at 1, so illegal transitions start like rare ones.
         """
         order = {tag: number for number, tag in enumerate(Tag)}
         moves = torch.ones(len(order), len(order))
@@ -49,11 +49,11 @@ class CRF(nn.Module):
         with torch.no_grad():
             self.transitions.copy_((moves / moves.sum(1, keepdim=True)).log())
             self.starts.copy_((starts / starts.sum()).log())
-            # An end is one of the steps that a tag has; the others go on.
+            # How often a tag ends a sequence, among all its occurrences.
             self.ends.copy_((ends / (moves.sum(1) + ends)).log())
 
     def potentials(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Give transitions (current tag, next tag), starts (tags) and ends (tags)."""
+        """Give the scores of transitions (current tag, next tag), starts (tags), ends (tags)."""
         return (
             self.transitions + self._transition_barrier,
             self.starts + self._start_barrier,
@@ -61,15 +61,15 @@ class CRF(nn.Module):
         )
 
     def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """Give log P(tags) of each sequence, (batch,).
+        """Give log P(tags) of each sequence: (batch,).
 
-        Shapes: emissions (batch, steps, tags), tags (batch, steps), mask (batch, steps); real steps
-        come first.
+        Shapes: emissions (batch, steps, tags), tags (batch, steps), mask (batch, steps). Padding
+        must come after the real steps.
         """
         return self.score(emissions, tags, mask) - self.log_partition(emissions, mask)
 
     def score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """Give the unnormalised log score of each tag sequence, (batch,)."""
+        """Give the unnormalised log score of each tag sequence: (batch,)."""
         transitions, starts, ends = self.potentials()
         # (batch, steps)
         emitted = emissions.gather(2, tags.unsqueeze(2)).squeeze(2) * mask
@@ -79,7 +79,7 @@ class CRF(nn.Module):
         return starts[tags[:, 0]] + emitted.sum(1) + moved.sum(1) + ends[last_tags]
 
     def log_partition(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """Give the log of the summed scores of all tag sequences, (batch,)."""
+        """Give log Σ exp(score) over all tag sequences: (batch,)."""
         transitions, starts, ends = self.potentials()
         # (batch, current_tag)
         alpha = starts + emissions[:, 0]
@@ -91,7 +91,7 @@ class CRF(nn.Module):
 
 
 def legal_barriers(*, may_be_absent: bool = False) -> list[Tensor]:
-    """Give what to add to transitions, starts and ends so that illegal ones cannot win."""
+    """Give tensors to add to transitions, starts and ends: 0 where legal, very low elsewhere."""
     tags = list(Tag)
     rows = [[0.0 if b in TRANSITIONS[a] else _IMPOSSIBLE for b in tags] for a in tags]
     starts = [0.0 if tag in FIRST_TAGS else _IMPOSSIBLE for tag in tags]

@@ -1,4 +1,4 @@
-"""Text encoder and knowledge encoder (sections 4.2.1 and 4.3.2)."""
+"""Text encoder and knowledge encoder (sections 4.2.1 and 4.3.2 of the paper)."""
 
 import hashlib
 import os
@@ -21,17 +21,16 @@ from koala.network.torch.transformer import (
     width_of,
 )
 
-_MOST_VALUES = 2_000_000_000
-"""Kept at most of what frozen transformers say, in half precision: 4 GB. All layers of MPNet take
-0.7 GB for ProPara, 3.4 GB with 1,400 paragraphs more to learn from."""
+_CACHE_VALUES = 2_000_000_000
+"""Values of frozen layers that are cached in memory, in half precision: 4 GB. All layers of MPNet
+take 0.7 GB for ProPara, and 3.4 GB with another 1,400 training paragraphs."""
 
 
 class _Encoder(nn.Module):
-    """A transformer with a trained BiLSTM and dropout behind it, as in the published model.
+    """A transformer followed by a trained BiLSTM and dropout, as in the published model.
 
-    Of texts the model drops out itself, as often as it wants; triples drop out here.
-
-    Each distinct row of pieces passes what is frozen of the transformer once in a run.
+    Text encoders give their output before dropout, and the model applies `dropout`; the triple
+    encoder applies it itself. Frozen layers encode each distinct row of subwords once in a run.
     """
 
     def __init__(
@@ -52,13 +51,13 @@ class _Encoder(nn.Module):
         self.transformer = transformer
         self.layers: Layers = layers
         self.precision: Precision = precision
-        """Of what is run to learn; what is frozen runs once in float32, and so does scoring."""
+        """Precision of the trained layers in training; frozen layers and scoring use float32."""
         self.n_frozen = depth_of(transformer) - 1 if is_frozen else n_frozen_layers
         self.is_frozen = self.n_frozen == depth_of(transformer) - 1
         freeze_layers(transformer, self.n_frozen)
-        self.frozen: FrozenRows | None = None
+        self.frozen: FrozenLayerCache | None = None
         if self.n_frozen:
-            self.frozen = FrozenRows(transformer, layers, n_layers=self.n_frozen)
+            self.frozen = FrozenLayerCache(transformer, layers, n_layers=self.n_frozen)
         self.mixture = LayerMixture(depth_of(transformer)) if layers == "mixture" else None
         width = projected_width or width_of(transformer)
         self.projection: nn.Linear | None = None
@@ -74,11 +73,11 @@ class _Encoder(nn.Module):
         self.width = self.lstm.width if self.lstm else width
 
     def read(self, subwords: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
-        """Give what the transformer and the BiLSTM say: (rows, pieces, width)."""
+        """Run the transformer and the BiLSTM: (rows, subwords, width)."""
         return self.read_mixed(self.read_layers(subwords, mask), mask, convention)
 
     def read_layers(self, subwords: Tensor, mask: Tensor) -> Tensor:
-        """Run the transformer: (rows, layers, pieces, hidden), all layers or the last."""
+        """Run the transformer: (rows, layers, subwords, hidden), all layers or only the last."""
         if self.frozen is None:
             return self.run_layers(subwords, mask)
         layers = self.frozen.get(subwords, mask)
@@ -86,11 +85,11 @@ class _Encoder(nn.Module):
         return upper if self.mixture is None else torch.cat([layers[:, :-1], upper], dim=1)
 
     def read_mixed(self, layers: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
-        """Mix the layers and run the BiLSTM over them: (rows, pieces, width)."""
+        """Mix the layers and run the BiLSTM: (rows, subwords, width)."""
         return self.read_tokens(self.mix(layers), mask, convention)
 
     def mix(self, layers: Tensor) -> Tensor:
-        """Mix (rows, layers, pieces, hidden), or take the last, and project it."""
+        """Mix the layers (rows, layers, subwords, hidden) or take the last one, then project."""
         hidden = layers[:, 0] if self.mixture is None else self.mixture(layers)
         if self.projection is not None:
             hidden = self.projection(self.input_dropout(hidden))
@@ -99,13 +98,16 @@ class _Encoder(nn.Module):
     def run_layers(
         self, inputs: Tensor, mask: Tensor, *, start: int | None = None, stop: int | None = None
     ) -> Tensor:
-        """Run some layers of the transformer in the precision of this encoder."""
+        """Run some layers of the transformer, in training in this encoder's precision."""
         with computing_in(self.precision if self.training else "float32", inputs.device):
             layers = run_layers(self.transformer, inputs, mask, self.layers, start=start, stop=stop)
         return layers.float()
 
     def read_tokens(self, hidden: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
-        """Run the BiLSTM, where there is one, over (rows, pieces, hidden); convention (rows,)."""
+        """Add the annotation convention's vector and run the BiLSTM, if the encoder has them.
+
+        Shapes: hidden (rows, subwords, hidden), convention (rows,) → (rows, subwords, width).
+        """
         if self.convention is not None and convention is not None:
             hidden = hidden + self.convention(convention).unsqueeze(1)
         if self.lstm is None:
@@ -117,10 +119,10 @@ class _Encoder(nn.Module):
 
 
 class TextEncoder(_Encoder):
-    """[CLS] X_1 … X_T [SEP] → a vector for every word piece, each procedure once."""
+    """[CLS] X_1 … X_T [SEP] → a vector per subword; each procedure is encoded once."""
 
     def forward(self, subwords: Tensor, mask: Tensor, convention: Tensor) -> Tensor:
-        """Encode (procedures, pieces) to (procedures, pieces, width), before dropout.
+        """Encode (procedures, subwords) to (procedures, subwords, width), before dropout.
 
         Shapes: convention (procedures,).
         """
@@ -128,10 +130,10 @@ class TextEncoder(_Encoder):
 
 
 class EntityEncoder(_Encoder):
-    """The text as read for one entity: the upper layers know where it is mentioned.
+    """Encodes a text for each entity: its mentions are marked before the upper layers.
 
-    The lower layers run once for all entities of a procedure, or for each where its name stands in
-    front of the text; frozen, once in a run.
+    The lower layers run once per procedure and are shared by its entities (once per entity if the
+    entity's name precedes the text); frozen layers run once in a run.
     """
 
     def __init__(
@@ -163,16 +165,21 @@ class EntityEncoder(_Encoder):
         )
         self.n_shared = n_shared_layers
         if projected_width and n_shared_layers != depth_of(transformer) - 1:
-            raise KoalaError("encoder.projected_width needs an encoder that all entities share.")
+            raise KoalaError(
+                "encoder.projected_width needs all layers to be shared by the entities: set "
+                f"encoder.n_shared_layers to {depth_of(transformer) - 1} (it is "
+                f"{n_shared_layers}), or encoder.projected_width to 0."
+            )
         if layers == "mixture" and n_shared_layers != depth_of(transformer) - 1:
             raise KoalaError(
-                'encoder.layers = "mixture" reads all layers, so all must be shared: '
-                f"set encoder.n_shared_layers to {depth_of(transformer) - 1}."
+                'encoder.layers = "mixture" mixes all layers, so all must be shared: set '
+                f"encoder.n_shared_layers to {depth_of(transformer) - 1} (it is {n_shared_layers})."
             )
         if n_frozen_layers > n_shared_layers:
             raise KoalaError(
                 "Mentions are marked above the shared layers, so frozen layers must be shared: "
-                "set encoder.n_frozen_layers to at most encoder.n_shared_layers."
+                f"set encoder.n_frozen_layers ({n_frozen_layers}) to at most "
+                f"encoder.n_shared_layers ({n_shared_layers})."
             )
         self.marker: nn.Parameter | None = None
         if has_marks:
@@ -182,16 +189,16 @@ class EntityEncoder(_Encoder):
     def forward(
         self, subwords: Tensor, mask: Tensor, convention: Tensor, owner: Tensor, mentions: Tensor
     ) -> Tensor:
-        """Encode (procedures, pieces) to (batch, pieces, width), before dropout.
+        """Encode (procedures, subwords) to (batch, subwords, width), before dropout.
 
         Shapes: convention (procedures,), owner (batch,) the procedure of each entity, mentions
-        (batch, pieces).
+        (batch, subwords).
         """
         layers = self.read_layers(subwords, mask)
         return self.read_entities(layers, mask, convention, owner, mentions)
 
     def read_layers(self, subwords: Tensor, mask: Tensor) -> Tensor:
-        """Run the layers that all entities share: (procedures, layers, pieces, hidden)."""
+        """Run the layers that all entities share: (procedures, layers, subwords, hidden)."""
         if self.frozen is None:
             return self.run_layers(subwords, mask, stop=self.n_shared)
         layers = self.frozen.get(subwords, mask)
@@ -203,7 +210,7 @@ class EntityEncoder(_Encoder):
     def read_entities(
         self, layers: Tensor, mask: Tensor, convention: Tensor, owner: Tensor, mentions: Tensor
     ) -> Tensor:
-        """Run what is above the shared layers, for each entity: (batch, pieces, width)."""
+        """Mark mentions and run everything above the shared layers: (batch, subwords, width)."""
         hidden = look_up(self.mix(layers), owner)
         if self.marker is not None:
             hidden = hidden + mentions.unsqueeze(-1) * self.marker
@@ -217,14 +224,14 @@ class TripleEncoder(_Encoder):
     """[CLS] head [SEP] relation [SEP] tail [SEP] → one vector, the mean over its words (eq. 9)."""
 
     def forward(self, subwords: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
-        """Encode (distinct triples, pieces) to (distinct triples, width)."""
+        """Encode (distinct triples, subwords) to (distinct triples, width)."""
         states = self.read(subwords, input_mask)
         means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
         return means
 
 
 class SharedTripleEncoder(nn.Module):
-    """Triples read by the frozen lower layers of a text encoder, and a BiLSTM of their own."""
+    """Encodes triples with the frozen lower layers of the text encoder and a separate BiLSTM."""
 
     def __init__(
         self,
@@ -238,28 +245,28 @@ class SharedTripleEncoder(nn.Module):
         super().__init__()
         if not n_layers:
             raise KoalaError(
-                'knowledge.encoder = "shared" reads the frozen layers of the text encoder: '
-                "set encoder.n_frozen_layers to 1 or more."
+                'knowledge.encoder = "shared" uses the frozen layers of the text encoder: set '
+                "encoder.n_frozen_layers to 1 or more (it is 0)."
             )
-        # The layers belong to the text encoder: no part of this one.
+        # In a tuple, so that torch does not register the text encoder's layers as part of this.
         self._lower = (transformer, n_layers)
-        self.frozen: FrozenRows | None = FrozenRows(transformer, n_layers=n_layers)
+        self.frozen: FrozenLayerCache | None = FrozenLayerCache(transformer, n_layers=n_layers)
         self.lstm = SequenceLSTM(input_width=width_of(transformer), width=token_width)
         self.input_dropout = nn.Dropout(input_dropout)
         self.dropout = nn.Dropout(dropout)
         self.width = self.lstm.width
 
     def forward(self, subwords: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
-        """Encode (distinct triples, pieces) to (distinct triples, width)."""
+        """Encode (distinct triples, subwords) to (distinct triples, width)."""
         return self.read_hidden(self.read_layers(subwords, input_mask), input_mask, word_mask)
 
     def share_layers(self, transformer: nn.Module) -> None:
-        """Read the layers of another transformer that has the same weights."""
+        """Use the layers of another transformer that has the same weights."""
         self._lower = (transformer, self._lower[1])
         self.frozen = None
 
     def read_layers(self, subwords: Tensor, input_mask: Tensor) -> Tensor:
-        """Run the shared lower layers: (distinct triples, pieces, hidden)."""
+        """Run the shared lower layers: (distinct triples, subwords, hidden)."""
         if self.frozen is not None:
             return self.frozen.get(subwords, input_mask)[:, 0]
         transformer, n_layers = self._lower
@@ -273,7 +280,7 @@ class SharedTripleEncoder(nn.Module):
 
 
 class LayerMixture(nn.Module):
-    """γ Σ s_j h_j over all layers j, s = softmax w: how ELMo is read (Peters et al. 2018)."""
+    """γ Σ s_j h_j over all layers j, s = softmax w, as in ELMo (Peters et al. 2018)."""
 
     def __init__(self, n_layers: int) -> None:
         super().__init__()
@@ -281,26 +288,26 @@ class LayerMixture(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, layers: Tensor) -> Tensor:
-        """Mix (rows, layers, pieces, hidden) to (rows, pieces, hidden)."""
+        """Mix (rows, layers, subwords, hidden) to (rows, subwords, hidden)."""
         shares = self.weights.softmax(0)
         return self.scale * torch.einsum("rlph,l->rph", layers, shares)
 
 
-class FrozenRows:
-    """What frozen layers say of rows of pieces; they run without dropout, once a row."""
+class FrozenLayerCache:
+    """Outputs of frozen layers, computed once for each row of subwords and without dropout."""
 
     def __init__(self, transformer: nn.Module, layers: Layers = "last", *, n_layers: int) -> None:
         self._transformer = transformer
         self._layers: Layers = layers
         self._n_layers = n_layers
-        self._known: dict[bytes, Tensor] = {}
+        self._cache: dict[bytes, Tensor] = {}
         self._n_values = 0
         self._folder: Path | None = None
 
-    def keep_in(self, folder: Path) -> None:
-        """Read rows from a folder, and write them there, for other runs of the same encoder.
+    def cache_in(self, folder: Path) -> None:
+        """Cache rows in a folder, where other runs with the same encoder find them.
 
-        A row of MPNet takes about two megabytes. Rows of several encoders may lie in one folder.
+        A row of MPNet takes about two megabytes. Several encoders may share a folder.
         """
         digest = hashlib.sha256(f"{self._layers} {self._n_layers}".encode())
         for value in self._transformer.state_dict().values():
@@ -309,17 +316,17 @@ class FrozenRows:
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, subwords: Tensor, mask: Tensor) -> Tensor:
-        """Give (rows, layers, pieces, hidden); zero at padding."""
+        """Give the layers' outputs (rows, layers, subwords, hidden); zero at padding."""
         lengths = mask.sum(1).tolist()
         keys = [row[:n].numpy().tobytes() for row, n in zip(subwords.cpu(), lengths, strict=True)]
-        if self._n_values > _MOST_VALUES:
-            self._known.clear()
+        if self._n_values > _CACHE_VALUES:
+            self._cache.clear()
             self._n_values = 0
-        self._read_kept(keys)
-        new = list({key: i for i, key in enumerate(keys) if key not in self._known}.values())
+        self._open_files(keys)
+        new = list({key: i for i, key in enumerate(keys) if key not in self._cache}.values())
         if new:
             self._encode(subwords[new], mask[new], [keys[i] for i in new])
-        rows = [self._known[key] for key in keys]
+        rows = [self._cache[key] for key in keys]
         first = rows[0]
         shape = (len(rows), first.shape[0], subwords.shape[1], first.shape[2])
         table = torch.zeros(shape, device=subwords.device)
@@ -336,26 +343,26 @@ class FrozenRows:
             )
         self._transformer.train(was_training)
         for row, key, length in zip(hidden, keys, mask.sum(1).tolist(), strict=True):
-            # Half precision halves the memory; it is the same in every epoch.
-            self._known[key] = row[:, :length].half()
+            # Half precision halves the memory; every epoch reads the same rounded values.
+            self._cache[key] = row[:, :length].half()
             if self._folder is None:
-                self._n_values += self._known[key].numel()
+                self._n_values += self._cache[key].numel()
             else:
-                self._write(key, self._known[key])
+                self._write(key, self._cache[key])
 
-    def _read_kept(self, keys: Sequence[bytes]) -> None:
-        """Open rows that lie in the folder; they are read when needed, and take no memory."""
+    def _open_files(self, keys: Sequence[bytes]) -> None:
+        """Open the rows that the folder holds; they are memory-mapped and take no memory."""
         for key in keys if self._folder else ():
             path = self._path_of(key)
-            if key not in self._known and path.is_file():
-                self._known[key] = torch.from_numpy(np.load(path, mmap_mode="r+"))
+            if key not in self._cache and path.is_file():
+                self._cache[key] = torch.from_numpy(np.load(path, mmap_mode="r+"))
 
     def _write(self, key: bytes, row: Tensor) -> None:
         path = self._path_of(key)
         temporary = path.with_suffix(f".{os.getpid()}.tmp.npy")
         np.save(temporary, row.cpu().numpy())
         temporary.replace(path)
-        self._known[key] = torch.from_numpy(np.load(path, mmap_mode="r+"))
+        self._cache[key] = torch.from_numpy(np.load(path, mmap_mode="r+"))
 
     def _path_of(self, key: bytes) -> Path:
         return (self._folder or Path()) / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"

@@ -1,6 +1,6 @@
-"""Several heads over one frozen encoder, whose scores are averaged: one network to export."""
+"""Ensemble of heads over one frozen encoder: their scores are averaged, as one network."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -14,10 +14,10 @@ from koala.network.torch.output import TensorOutput
 
 
 class HeadEnsemble(nn.Module):
-    """Networks of one architecture that read the same frozen layers.
+    """Networks of one architecture over the same frozen encoder.
 
-    The layers run once a text; tag scores and log probabilities of places are averaged, as
-    `koala.decoding.average_outputs` does. Vectors of triples stand side by side, a part a head.
+    The encoder runs once per text. Tag scores and log probabilities of locations are averaged, as
+    `koala.network.output.average_outputs` does. The triple vectors of all heads are concatenated.
     """
 
     def __init__(self, models: Sequence[KoalaModel]) -> None:
@@ -26,23 +26,27 @@ class HeadEnsemble(nn.Module):
         encoders = [model.text_encoder for model in models]
         if not all(encoder.is_frozen for encoder in encoders):
             raise KoalaError(
-                "Only networks over a frozen encoder can be exported as one. Set "
-                "encoder.is_frozen, or join networks when predicting: --model A --model B."
+                "Only networks with a frozen encoder can be exported as one network. Train with "
+                "encoder.is_frozen = true, or average networks at prediction: --model A --model B."
             )
         first = models[0]
         for other in models[1:]:
             if _shapes_of(other) != _shapes_of(first):
-                raise KoalaError("The networks differ in their settings; they cannot be joined.")
+                name, ours, theirs = _find_difference(_shapes_of(first), _shapes_of(other))
+                raise KoalaError(
+                    "The networks differ in their settings and cannot be exported as one: "
+                    f"{name} has the shape {ours} in the first and {theirs} in another."
+                )
             other.share_transformer(first)
 
     @property
     def triple_encoder(self) -> nn.Module | None:
-        """Of the first head: None where no head reads triples."""
+        """The triple encoder of the first head; None if the heads read no triples."""
         encoder: nn.Module | None = self.heads[0].triple_encoder  # type: ignore[assignment]
         return encoder
 
     def forget(self) -> None:
-        """Encode everything anew from now on."""
+        """Drop the caches of frozen layers: from now on everything is encoded again."""
         for head in self._models:
             head.forget()
 
@@ -51,11 +55,11 @@ class HeadEnsemble(nn.Module):
         return [head for head in self.heads if isinstance(head, KoalaModel)]
 
     def forward(self, batch: Batch) -> TensorOutput:
-        """Score tags and places of every entity of a batch."""
+        """Score the tags and locations of every entity of a batch."""
         return self.score(to_tensors(batch, self._models[0].crf.starts.device))
 
     def score(self, arrays: dict[str, Tensor]) -> TensorOutput:
-        """Score a batch that is in tensors already."""
+        """Score a batch given as tensors."""
         vectors = arrays.get(TRIPLE_VECTORS)
         if vectors is None and self.triple_encoder is not None:
             vectors = self.read_triples(*(arrays[name] for name in TRIPLE_INPUTS))
@@ -72,14 +76,14 @@ class HeadEnsemble(nn.Module):
         return average(outputs)
 
     def predict(self, batch: Batch) -> Output:
-        """Score a batch without dropout and gradients, in plain arrays."""
+        """Score a batch without dropout and gradients; give numpy arrays."""
         self.eval()
         with torch.no_grad():
             output: TensorOutput = self(batch)
         return output.to_numpy()
 
     def read_triples(self, subwords: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
-        """Encode (distinct triples, pieces) to (distinct triples, heads · width)."""
+        """Encode (distinct triples, subwords) to (distinct triples, heads · width)."""
         hidden: Tensor | None = None
         vectors = []
         for head in self._models:
@@ -93,7 +97,7 @@ class HeadEnsemble(nn.Module):
         return torch.cat(vectors, dim=1)
 
     def potentials(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Give the mean of the CRF's transitions, starts and ends."""
+        """Give the means over the heads of the CRF's transitions, starts and ends."""
         parts = [head.crf.potentials() for head in self._models]
         transitions, starts, ends = (torch.stack(each).mean(0) for each in zip(*parts, strict=True))
         return transitions, starts, ends
@@ -103,8 +107,17 @@ def _shapes_of(model: nn.Module) -> dict[str, tuple[int, ...]]:
     return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
 
 
+def _find_difference(
+    ours: Mapping[str, tuple[int, ...]], theirs: Mapping[str, tuple[int, ...]]
+) -> tuple[str, object, object]:
+    """Give the first parameter whose shape differs, and both shapes; None where it is missing."""
+    names = dict.fromkeys((*ours, *theirs))
+    name = next(name for name in names if ours.get(name) != theirs.get(name))
+    return name, ours.get(name), theirs.get(name)
+
+
 def average(outputs: Sequence[TensorOutput]) -> TensorOutput:
-    """Average tag scores, CRF scores and log probabilities of places; attention likewise."""
+    """Average tag scores, CRF scores, log probabilities of locations, and attention."""
     first = outputs[0]
     lowest = torch.finfo(first.locations.dtype).min
     locations = torch.stack([output.locations.log_softmax(-1) for output in outputs]).mean(0)

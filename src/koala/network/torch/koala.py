@@ -1,4 +1,4 @@
-"""KoaLa: text encoder, knowledge encoder, state tracker, location predictor, CRF."""
+"""The whole model: text encoder, knowledge encoder, state tracker, location predictor, CRF."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -29,14 +29,11 @@ from koala.network.torch.transformer import load_transformer
 from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
 
 _TRIPLE_WIDTH = 64
-"""Width of each direction of the BiLSTM over triples that shared layers read."""
+"""Width of each direction of the triple BiLSTM if triples share the text encoder's layers."""
 
 
 class KoalaModel(nn.Module):
-    """The paper's model (figure 2). `forward(batch)` needs no gold.
-
-    NCET, the model it is built upon, is these classes without knowledge.
-    """
+    """KoaLa, the paper's model (figure 2). Without knowledge it is NCET, which it extends."""
 
     def __init__(
         self,
@@ -72,14 +69,18 @@ class KoalaModel(nn.Module):
         self.reads_steps = decoder.reads != "mentions"
         self.reads_names = encoder.has_list
         if self.reads_names and not self.reads_steps:
-            raise KoalaError('encoder.entity = "listed" needs decoder.reads = "steps".')
+            raise KoalaError(
+                'encoder.entity = "listed" needs decoder.reads = "steps" (it is '
+                f'"{decoder.reads}").'
+            )
         input_width = 3 * width + 1 if self.reads_steps else 2 * width
         input_width += width if self.reads_names else 0
         self.mixer: nn.Module | None = None
         if decoder.step_width:
             if not self.reads_steps or decoder.locations != "scorer":
                 raise KoalaError(
-                    'decoder.step_width needs decoder.reads = "steps" and places = "scorer".'
+                    'decoder.step_width needs decoder.reads = "steps" and decoder.locations = '
+                    f'"scorer" (they are "{decoder.reads}" and "{decoder.locations}").'
                 )
             self.mixer = nn.Sequential(
                 nn.Linear(input_width, decoder.step_width), nn.ReLU(), nn.Dropout(encoder.dropout)
@@ -124,11 +125,11 @@ class KoalaModel(nn.Module):
         )
 
     def forward(self, batch: Batch) -> TensorOutput:
-        """Score tags and places of every entity of a batch."""
+        """Score the tags and locations of every entity of a batch; gold is not read."""
         return self.score(to_tensors(batch, self.crf.starts.device))
 
     def score(self, arrays: dict[str, Tensor], layers: Tensor | None = None) -> TensorOutput:
-        """Score a batch that is in tensors already, and whose text layers may be, too."""
+        """Score a batch given as tensors; `layers` are the text encoder's, if already computed."""
         hidden = self._encode_text(arrays, layers)
         reading = self._read(arrays, self.text_encoder.dropout(hidden))
         return self._decode(arrays, reading, self._encode_triples(arrays))
@@ -171,22 +172,22 @@ class KoalaModel(nn.Module):
         return self.crf.potentials()
 
     def share_transformer(self, other: "KoalaModel") -> None:
-        """Read texts and triples with the transformer of another network, of the same weights."""
+        """Use the transformer of another network, which must have the same weights."""
         self.text_encoder.transformer = other.text_encoder.transformer
         self.forget()
         if isinstance(self.triple_encoder, SharedTripleEncoder):
             self.triple_encoder.share_layers(other.text_encoder.transformer)
 
     def forget(self) -> None:
-        """Encode everything anew from now on; what frozen encoders said is no longer kept."""
+        """Drop the caches of frozen layers: from now on everything is encoded again."""
         self.text_encoder.frozen = None
         if self.triple_encoder is not None:
             self.triple_encoder.frozen = None
 
     def _encode_text(self, arrays: dict[str, Tensor], layers: Tensor | None = None) -> Tensor:
-        """Encode each procedure once for all its entities, or its upper layers for each.
+        """Encode each procedure once, or with an EntityEncoder its upper layers for each entity.
 
-        Layers that were run already are not run again.
+        `layers`, if given, are the outputs of `read_layers`, which then does not run again.
         """
         mask, convention = arrays["subwords_mask"], arrays["convention"]
         if layers is None:
@@ -208,14 +209,17 @@ class KoalaModel(nn.Module):
         )
 
     def predict(self, batch: Batch) -> Output:
-        """Score a batch without dropout and gradients, in plain arrays."""
+        """Score a batch without dropout and gradients; give numpy arrays."""
         self.eval()
         with torch.no_grad():
             output: TensorOutput = self(batch)
         return output.to_numpy()
 
     def _encode_triples(self, arrays: dict[str, Tensor]) -> Tensor:
-        """Give (batch, triples, width); each distinct triple is encoded once, or was before."""
+        """Give the vectors of each entity's triples: (batch, triples, width).
+
+        Each distinct triple is encoded once, unless the batch brings the vectors already.
+        """
         if self.triple_encoder is None:
             return arrays["triples"].new_zeros((*arrays["triples"].shape, 1), dtype=torch.float)
         distinct = arrays.get(TRIPLE_VECTORS)
@@ -224,9 +228,9 @@ class KoalaModel(nn.Module):
         return look_up(distinct, arrays["triples"])
 
     def read_triples(self, subwords: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
-        """Encode (distinct triples, pieces) to (distinct triples, width)."""
+        """Encode (distinct triples, subwords) to (distinct triples, width)."""
         if self.triple_encoder is None:
-            raise ValueError("a model without knowledge")
+            raise ValueError("this model has no triple encoder")
         distinct: Tensor = self.triple_encoder(subwords, input_mask, word_mask)
         return distinct
 
@@ -255,7 +259,7 @@ def _build_text_encoder(
         token_width=settings.token_width,
         dropout=settings.dropout,
         input_dropout=settings.input_dropout,
-        # Where all layers are frozen, the BiLSTM behind them is what knows the entity.
+        # If all layers are frozen, only the BiLSTM above them sees the marked mentions.
         n_shared_layers=n_layers if settings.is_frozen else settings.n_shared_layers,
         n_frozen_layers=n_layers if settings.is_frozen else settings.n_frozen_layers,
         has_marks=settings.has_marks,
@@ -267,7 +271,7 @@ def _build_text_encoder(
 
 
 def build_model(settings: Settings) -> KoalaModel:
-    """Build a model with public weights, or those of a language-model stage where named."""
+    """Build a model; its encoders start from public weights or from a language-model stage."""
     text = load_transformer(_weights_of(settings.encoder.name, settings.encoder.weights))
     triple = None
     knowledge = settings.knowledge
@@ -280,13 +284,20 @@ def _weights_of(name: str, weights: str | None) -> Path:
     if not weights:
         return find_weights(name)
     if not Path(weights).is_dir():
-        raise FileError(weights, "no such folder. Make it with `koala pretrain`, or leave it out.")
+        raise FileError(
+            weights,
+            "no such folder of pretrained weights. Make it with `koala pretrain`, or leave out "
+            "`weights` to start from the public ones.",
+        )
     if Path(weights, CHECKPOINTS).is_dir():
-        raise FileError(weights, "a stage that is not finished. Go on with it: `--resume`.")
+        raise FileError(
+            weights,
+            "this pretraining stage is not finished. Finish it with `koala pretrain … --resume`.",
+        )
     return Path(weights)
 
 
 def to_tensors(batch: Batch, device: torch.device) -> dict[str, Tensor]:
-    """Put the arrays of a batch on a device."""
+    """Convert the arrays of a batch to tensors on a device."""
     arrays = ((field.name, getattr(batch, field.name)) for field in fields(batch))
     return {name: torch.from_numpy(array).to(device) for name, array in arrays}

@@ -1,4 +1,4 @@
-"""Location prediction (equations 5–7)."""
+"""Location prediction: the paper's predictor (equations 5–7) and a faster scorer."""
 
 import torch
 from torch import Tensor, nn
@@ -8,10 +8,10 @@ from koala.network.torch.pooling import Rows, SequenceLSTM, SharedInputLSTM, loo
 
 
 class LocationPredictor(nn.Module):
-    """Entity and candidate at T+1 positions → injector → BiLSTM → one score a position.
+    """[entity; candidate] at T+1 positions → injector → BiLSTM → one score per position.
 
-    All candidates of all entities pass at once. Position 0, before step 1, is an all-zero input;
-    candidate 0 is `?`, a learned vector present at every step.
+    All candidates of all entities are scored at once. Position 0, before step 1, has an all-zero
+    input. Candidate 0 is `?`, a learned vector that counts as named in every step.
     """
 
     def __init__(self, *, input_width: int, width: int, injector: KnowledgeInjector | None) -> None:
@@ -20,7 +20,7 @@ class LocationPredictor(nn.Module):
         self.unknown = nn.Parameter(torch.randn(input_width) * 0.1)
         read_width = injector.width if injector else 2 * input_width
         self.lstm = SharedInputLSTM(input_width=read_width, width=width)
-        # No bias: it would be the same for all candidates, and softmax does not see it.
+        # No bias: it would be the same for all candidates, so softmax would cancel it.
         self.output = nn.Linear(self.lstm.width, 1, bias=False)
 
     def forward(
@@ -34,11 +34,11 @@ class LocationPredictor(nn.Module):
         triples: Tensor,
         triple_mask: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
-        """Give place scores (batch, steps + 1, candidates) and log attention.
+        """Give location scores (batch, steps + 1, candidates) and log attention.
 
         Shapes: entity (batch, steps, width), candidates (rows, candidates, steps, width), is_named
-        (rows, candidates, steps), row (batch,) which of those is each entity's, candidate_mask
-        (batch, candidates); log attention (batch, candidates, steps + 1, triples).
+        (rows, candidates, steps), row (batch,) the row of candidates of each entity,
+        candidate_mask (batch, candidates); log attention (batch, candidates, steps + 1, triples).
         """
         rows: Rows | Tensor
         rows, index = self._build_rows(entity, candidates, is_named, row)
@@ -57,27 +57,28 @@ class LocationPredictor(nn.Module):
     def _build_rows(
         self, entity: Tensor, candidates: Tensor, is_named: Tensor, row: Tensor
     ) -> tuple[Rows, Tensor]:
-        """Give the distinct inputs [h_e; h_c] (equation 5), and who reads which of them.
+        """Give the distinct inputs [h_e; h_c] (equation 5), and which of them is read where.
 
-        The second is (batch, candidates, steps + 1).
+        The second is an index of the inputs: (batch, candidates, steps + 1).
         """
         batch, steps, width = entity.shape
         n_candidates = candidates.shape[1]
-        # What a place may be: 0 nothing, as it is not named; 1 `?`, everywhere; then every mention.
+        # Distinct values of h_c: 0 zero, for a candidate not named in the step; 1 `?`, in every
+        # step; then one for each named candidate and step.
         is_named = is_named & (torch.arange(n_candidates, device=row.device) > 0)[:, None]
         nothing = entity.new_zeros(1, width)
         locations = torch.cat([nothing, self.unknown.unsqueeze(0), candidates[is_named]])
         numbers = (is_named.flatten().long().cumsum(0).view(is_named.shape) + 1) * is_named
         numbers[:, 0] = 1
         own = numbers[row]
-        # One row an entity and position for all candidates not named there, [h_e; 0], …
+        # One row per entity and position for all candidates not named there, [h_e; 0], …
         positions = nn.functional.pad(entity, (0, 0, 1, 0)).flatten(0, 1)
         base = torch.arange(batch * (steps + 1), device=row.device)
-        # … and one for each that is, [h_e; h_c].
+        # … and one for each named candidate, [h_e; h_c].
         owner, candidate, step = own.nonzero(as_tuple=True)
         position = torch.cat([base, owner * (steps + 1) + step + 1])
         location = torch.cat([torch.zeros_like(base), own[owner, candidate, step]])
-        # Sizes by shape, not len(): those the exporter can follow.
+        # Sizes come from shape, not len(), because the ONNX exporter cannot trace len().
         index = base.view(batch, 1, steps + 1).repeat(1, n_candidates, 1)
         index[owner, candidate, step + 1] = base.shape[0] + torch.arange(
             owner.shape[0], device=row.device
@@ -86,17 +87,17 @@ class LocationPredictor(nn.Module):
 
 
 _FAR = 3
-"""Steps from which on a mention is just far away."""
+"""Distances of this many steps or more are not told apart."""
 
 
 class LocationScorer(nn.Module):
-    """One BiLSTM over the T+1 positions for all candidates; each is scored against its states.
+    """One BiLSTM over the T+1 positions; every candidate is scored against its states.
 
-    s(p, c) = w · tanh(W_s h_p + W_c c + W_here c_p + W_next c_{p+1} + d), where c is the mean of
-    all mentions of a candidate, c_p that of its mentions in step p (zero where it has none), and d
-    a learned vector for how far before and behind position p it is mentioned. Places that are known
-    beforehand have a learned vector each, which is added to c; it is all of c where the text does
-    not name them.
+    s(p, c) = w · tanh(W_s h_p + W_c c + W_here c_p + W_next c_{p+1} + d), where c is the mean over
+    all mentions of a candidate, c_p the mean over its mentions in step p (zero without mention),
+    and d a learned vector for the distances from position p to its last and next mention. Each
+    known location (`text.known_locations`) has a learned vector that is added to c; if the text
+    does not name it, c is that vector.
     """
 
     def __init__(
@@ -136,12 +137,12 @@ class LocationScorer(nn.Module):
         triple_mask: Tensor,
         numbers: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
-        """Give place scores (batch, steps + 1, candidates) and log attention.
+        """Give location scores (batch, steps + 1, candidates) and log attention.
 
         Shapes: inputs (batch, steps, input_width), candidates (rows, candidates, steps,
-        place_width), is_named (rows, candidates, steps), row (batch,) which of those is each
-        entity's, candidate_mask (batch, candidates), numbers (rows, candidates) which known place
-        each is; log attention (batch, candidates, steps + 1, triples).
+        location_width), is_named (rows, candidates, steps), row (batch,) the row of candidates of
+        each entity, candidate_mask (batch, candidates), numbers (rows, candidates) the number of a
+        known location or 0; log attention (batch, candidates, steps + 1, triples).
         """
         # Position 0, before step 1, is an all-zero input.
         inputs = nn.functional.pad(inputs, (0, 0, 1, 0))
@@ -154,7 +155,7 @@ class LocationScorer(nn.Module):
             log_attention = log_attention.expand(-1, candidate_mask.shape[1], -1, -1)
         # (batch, 1, steps + 1, width)
         states = self.state(self.lstm(inputs, n_steps + 1)).unsqueeze(1)
-        # What does not depend on the entity, once a text: (rows, candidates, 1, width) and
+        # Terms that do not depend on the entity, once per text: (rows, candidates, 1, width) and
         # (rows, candidates, steps + 1, width)
         means = self._average(candidates, is_named)
         if self.known is not None:
@@ -169,7 +170,7 @@ class LocationScorer(nn.Module):
         return scores.transpose(1, 2), log_attention
 
     def _average(self, candidates: Tensor, is_named: Tensor) -> Tensor:
-        """Give the mean over the steps that name a candidate; `?` has a learned vector."""
+        """Give the mean over the steps that name a candidate; `?` gets its learned vector."""
         n_named = is_named.sum(2, keepdim=True).clamp(min=1)
         means = candidates.sum(2) / n_named
         is_unknown = torch.arange(means.shape[1], device=means.device) == 0
@@ -177,19 +178,19 @@ class LocationScorer(nn.Module):
 
 
 def _project(layer: nn.Linear, candidates: Tensor, is_named: Tensor) -> Tensor:
-    """Apply a layer without bias where a step names a candidate; elsewhere both are zero.
+    """Apply a layer without bias where a step names a candidate; input and output are 0 elsewhere.
 
-    A candidate is named in one or two steps: most of the products would be with zeros.
+    A candidate is named in one or two steps, so most of the products would be with zeros.
     """
     projected = candidates.new_zeros(*is_named.shape, layer.out_features)
     return projected.masked_scatter(is_named.unsqueeze(-1), layer(candidates[is_named]))
 
 
 def find_distances(is_named: Tensor) -> Tensor:
-    """Number how far each position is from the mentions of a candidate.
+    """Encode how far each position is from the mentions of a candidate, as one number.
 
     (batch, candidates, steps) → (batch, candidates, steps + 1): steps since the last mention (0, 1,
-    2, 3 or more, none) times steps until the next one (1, 2, 3 or more, none).
+    2, 3 or more, none), combined with steps until the next one (1, 2, 3 or more, none).
     """
     n_steps = is_named.shape[-1]
     position = torch.arange(n_steps + 1, device=is_named.device)[:, None]

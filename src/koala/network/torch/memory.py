@@ -1,4 +1,4 @@
-"""Attentive knowledge infusion (equations 10–15)."""
+"""The knowledge injector: attention over triples and an input gate (equations 10–15)."""
 
 import torch
 from torch import Tensor, nn
@@ -7,11 +7,16 @@ from koala.network.torch.pooling import Rows
 
 
 class KnowledgeInjector(nn.Module):
-    """Reads the triples with the decoder's input as query and mixes both with an input gate.
+    """Adds retrieved knowledge to a decoder's input.
+
+    The input h attends to the triples h_τ of its entity (equations 10–12), and an input gate mixes
+    the summary g into it (equations 13–15):
 
     β = h W_β h_τᵀ, α = softmax β, g = Σ α h_τ; i = σ(W_i [h; g]), f = W_f [h; g],
-    h' = i ⊙ f + (1 − i) ⊙ h. Without attention g is the plain mean of the triples; with
-    concatenation h' = [h; g] in place of the gate. Where there is no triple, h' = h.
+    h' = i ⊙ f + (1 − i) ⊙ h.
+
+    Without attention g is the mean of the triples; without the gate h' = [h; g]. With the gate,
+    h' = h for an entity without triples.
     """
 
     def __init__(
@@ -33,16 +38,16 @@ class KnowledgeInjector(nn.Module):
         self.width = query_width if is_gated else joint
 
     def forward(self, query: Rows, triples: Tensor, triple_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Infuse knowledge; give the new input and log α (−inf at padding).
+        """Give the new input h' and log α (−inf at padding).
 
         Shapes: query (rows, query_width), triples (batch, triples, triple_width), triple_mask
         (batch, triples) → (rows, width), (rows, triples).
         """
         n_triples = triples.shape[1]
-        # Every row meets the triples of all entities: products are cheaper than copies of triples.
+        # Rows are multiplied with the triples of all entities: cheaper than copying own triples.
         known = triples.flatten(0, 1)
         numbers = torch.arange(n_triples, device=known.device)
-        # (rows, triples): which of all are a row's own
+        # (rows, triples): the indices in `known` of each row's own triples
         own, own_mask = query.owner.unsqueeze(1) * n_triples + numbers, triple_mask[query.owner]
         log_weights = self._attend(query, known, own, own_mask)
         weights = log_weights.new_zeros(own.shape[0], known.shape[0])
@@ -55,7 +60,8 @@ class KnowledgeInjector(nn.Module):
             scores = known.new_zeros(mask.shape)
         else:
             scores = query.project(known @ self.attention.weight).gather(1, own)
-        # A row without triples would be 0/0: it gets even scores and is left out of the mixture.
+        # The softmax of a row without triples would be 0/0: its scores stay 0, its weights are
+        # masked afterwards.
         is_empty = ~mask.any(1, keepdim=True)
         scores = scores.masked_fill(~(mask | is_empty), float("-inf"))
         return scores.log_softmax(-1).masked_fill(~mask, float("-inf"))
@@ -67,7 +73,7 @@ class KnowledgeInjector(nn.Module):
         weight = torch.cat([self.gate.weight, self.mix.weight])
         bias = torch.cat([self.gate.bias, self.mix.bias])
         of_query, of_graph = torch.split(weight, [joined.shape[1], known.shape[1]], dim=1)
-        # W_g Σ α h_τ = Σ α (W_g h_τ): the triples are projected, each once.
+        # W_g Σ α h_τ = Σ α (W_g h_τ): each triple is projected once, not each row.
         mixed = query.project(of_query) + weights @ (known @ of_graph.t()) + bias
         gate, new = mixed.chunk(2, dim=1)
         gate = gate.sigmoid() * has_triples.unsqueeze(1)

@@ -1,4 +1,4 @@
-"""What a network says, in torch; `to_numpy` gives what decoding reads."""
+"""The output of the model as tensors; `to_numpy` gives the arrays that decoding reads."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from koala.network.output import Output
 
 @dataclass(frozen=True, slots=True)
 class TensorOutput:
-    """Scores of a batch; shapes as in `koala.decoding.Output`."""
+    """Scores of a batch, with the shapes of `koala.network.output.Output`."""
 
     tags: Tensor
     locations: Tensor
@@ -17,15 +17,17 @@ class TensorOutput:
     starts: Tensor
     ends: Tensor
     step_mask: Tensor
+    """(batch, steps)"""
     candidate_mask: Tensor
+    """(batch, candidates)"""
     state_attention: Tensor | None
-    """Log attention (batch, steps, triples)."""
+    """(batch, steps, triples): log attention of the state tracker."""
     location_attention: Tensor | None
-    """Log attention (batch, candidates, steps + 1, triples)."""
+    """(batch, candidates, steps + 1, triples): log attention of the location predictor."""
     may_be_absent: bool = False
 
     def to_numpy(self) -> Output:
-        """Give plain arrays."""
+        """Convert to numpy arrays; attention is no longer in logs."""
         attention = self.state_attention
         return Output(
             tags=self.tags.detach().cpu().numpy(),

@@ -1,4 +1,4 @@
-"""Means over the pieces of a mention, rows of shared parts, and LSTMs over steps."""
+"""Building blocks: means over the subwords of a mention, rows with shared parts, BiLSTMs."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 def look_up(table: Tensor, index: Tensor) -> Tensor:
-    """Give `table[index]` along the first axis; its gradient is summed far faster on a CPU.
+    """Give `table[index]` along the first axis; on a CPU its backward pass is far faster.
 
     Shapes: table (rows, …), index (…) → (index's shape, table's other axes).
     """
@@ -17,9 +17,9 @@ def look_up(table: Tensor, index: Tensor) -> Tensor:
 
 
 def masked_mean(mask: Tensor, values: Tensor) -> Tensor:
-    """Average values where the mask is True; zero where it nowhere is.
+    """Average the values at which the mask is True; give zero if it is True nowhere.
 
-    Shapes: mask (batch, …, pieces), values (batch, pieces, width) → (batch, …, width).
+    Shapes: mask (batch, …, subwords), values (batch, subwords, width) → (batch, …, width).
     """
     batch, *middle, subwords = mask.shape
     weights = mask.reshape(batch, -1, subwords).to(values.dtype)
@@ -30,22 +30,22 @@ def masked_mean(mask: Tensor, values: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows that are put together from parts side by side, each part shared by many rows.
+    """Rows that are concatenations of parts; many rows share the same part.
 
-    Linear layers read the distinct parts, not the rows: W [a; b] = W_a a + W_b b.
+    Linear layers are applied to the distinct parts, not to the rows: W [a; b] = W_a a + W_b b.
     """
 
     parts: tuple[tuple[Tensor, Tensor], ...]
-    """Distinct values (values, part's width), and which of them each row has (rows,)."""
+    """Of each part: its distinct values (values, part's width) and each row's index (rows,)."""
     owner: Tensor
-    """(rows,): the entity that each row is of."""
+    """(rows,): the entity of each row."""
 
     def join(self) -> Tensor:
-        """Give (rows, width)."""
+        """Concatenate the parts: (rows, width)."""
         return torch.cat([look_up(values, index) for values, index in self.parts], dim=-1)
 
     def project(self, weight: Tensor) -> Tensor:
-        """Multiply with weight (outputs, width): (rows, outputs)."""
+        """Multiply the rows with a weight (outputs, width): (rows, outputs)."""
         widths = [values.shape[1] for values, _ in self.parts]
         pairs = zip(self.parts, torch.split(weight, widths, dim=1), strict=True)
         return torch.stack(
@@ -54,14 +54,14 @@ class Rows:
 
 
 def to_rows(inputs: Tensor) -> Rows:
-    """Give every position of (batch, positions, width) as a row; nothing is shared."""
+    """Make a row of every position of (batch, positions, width); no parts are shared."""
     batch, positions, _ = inputs.shape
     number = torch.arange(batch * positions, device=inputs.device)
     return Rows(((inputs.flatten(0, 1), number),), number // positions)
 
 
 class SequenceLSTM(nn.Module):
-    """A bidirectional LSTM that does not read past the end of a sequence."""
+    """A bidirectional LSTM over sequences of different lengths, without reading padding."""
 
     def __init__(self, *, input_width: int, width: int) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class SequenceLSTM(nn.Module):
         self.width = 2 * width
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
-        """Read (batch, positions, input_width), give (batch, positions, 2 · width)."""
+        """Encode (batch, positions, input_width) to (batch, positions, 2 · width)."""
         if inputs.device.type != "cpu" or torch.onnx.is_in_onnx_export():
             return _run_packed(self.lstm, inputs, lengths)
         return _run_padded(self.lstm, inputs, lengths)
@@ -85,17 +85,17 @@ def _run_packed(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _run_padded(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Run both directions over padded sequences; the second reads each sequence from its end.
+    """Run both directions over padded sequences; the backward one reads reversed sequences.
 
-    The same numbers as `_run_packed`: on a processor the fused kernel takes no packed sequences,
-    and is much quicker.
+    Gives the same numbers as `_run_packed`, but on a CPU uses the fused kernel, which is much
+    faster and takes no packed sequences.
     """
-    mask, backward = _turn_positions(inputs.shape[1], lengths)
-    turn = backward.unsqueeze(2)
+    mask, backward = _reverse_positions(inputs.shape[1], lengths)
+    index = backward.unsqueeze(2)
     forward_states = _run_direction(lstm, inputs, "")
-    turned = inputs.gather(1, turn.expand_as(inputs))
-    backward_states = _run_direction(lstm, turned, "_reverse")
-    states = [forward_states, backward_states.gather(1, turn.expand_as(backward_states))]
+    reversed_inputs = inputs.gather(1, index.expand_as(inputs))
+    backward_states = _run_direction(lstm, reversed_inputs, "_reverse")
+    states = [forward_states, backward_states.gather(1, index.expand_as(backward_states))]
     return torch.cat(states, dim=-1) * mask.unsqueeze(2)
 
 
@@ -117,10 +117,10 @@ def _run_direction(lstm: nn.LSTM, inputs: Tensor, direction: str) -> Tensor:
     return states
 
 
-def _turn_positions(n_positions: int, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Give which positions are real, and where each stands in the sequence read from its end.
+def _reverse_positions(n_positions: int, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Give the mask of real positions, and the position of each in the reversed sequence.
 
-    Both are (sequences, positions); padding stays where it is.
+    Both are (sequences, positions); padding keeps its position.
     """
     positions = torch.arange(n_positions, device=lengths.device)
     mask = positions < lengths.unsqueeze(1)
@@ -130,9 +130,9 @@ def _turn_positions(n_positions: int, lengths: Tensor) -> tuple[Tensor, Tensor]:
 class SharedInputLSTM(nn.Module):
     """A bidirectional LSTM over many sequences that share most of their inputs.
 
-    A candidate is named in one or two steps; in all others its input is that of every candidate not
-    named there. So the distinct inputs are projected once, and each sequence looks its own up: the
-    same numbers as `SequenceLSTM`, with a fraction of the multiplications.
+    A candidate is named in one or two steps; in the others it has the same input as every other
+    candidate not named there. So each distinct input is projected once, and the sequences look up
+    theirs: the same numbers as `SequenceLSTM` with a fraction of the multiplications.
     """
 
     def __init__(self, *, input_width: int, width: int) -> None:
@@ -141,22 +141,23 @@ class SharedInputLSTM(nn.Module):
         self.width = 2 * width
 
     def forward(self, rows: Rows | Tensor, index: Tensor, lengths: Tensor) -> Tensor:
-        """Read distinct inputs (rows, input_width) as sequences: index (sequences, positions).
+        """Encode sequences of distinct inputs to (sequences, positions, 2 · width).
 
-        Gives (sequences, positions, 2 · width); what is past a sequence's length is zero.
+        Shapes: rows (rows, input_width), index (sequences, positions) the row at each position,
+        lengths (sequences,). The output is zero past a sequence's length.
         """
         if torch.onnx.is_in_onnx_export():
-            # A loop over positions is no graph; this is the same with more multiplications.
+            # The exporter would unroll the loop and fix its length; this gives the same numbers.
             distinct = rows.join() if isinstance(rows, Rows) else rows
             return _run_packed(self.lstm, look_up(distinct, index), lengths)
-        mask, backward = _turn_positions(index.shape[1], lengths)
+        mask, backward = _reverse_positions(index.shape[1], lengths)
         forward_states = self._run(rows, index, mask, "")
         backward_states = self._run(rows, index.gather(1, backward), mask, "_reverse")
-        turned = backward_states.gather(1, backward.unsqueeze(2).expand_as(backward_states))
-        return torch.cat([forward_states, turned], dim=-1)
+        aligned = backward_states.gather(1, backward.unsqueeze(2).expand_as(backward_states))
+        return torch.cat([forward_states, aligned], dim=-1)
 
     def _run(self, rows: Rows | Tensor, index: Tensor, mask: Tensor, direction: str) -> Tensor:
-        """Run one direction; padding stands behind the real positions."""
+        """Run one direction; padding comes after the real positions."""
         weights = dict(self.lstm.named_parameters())
         bias = weights[f"bias_ih_l0{direction}"] + weights[f"bias_hh_l0{direction}"]
         weight = weights[f"weight_ih_l0{direction}"]
@@ -168,8 +169,8 @@ class SharedInputLSTM(nn.Module):
         states = []
         for position in range(index.shape[1]):
             gates = torch.addmm(look_up(projected, index[:, position]), hidden, recurrent)
-            enter, forget, new, leave = gates.chunk(4, dim=1)
-            cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
-            hidden = leave.sigmoid() * cell.tanh()
+            input_gate, forget_gate, new, output_gate = gates.chunk(4, dim=1)
+            cell = forget_gate.sigmoid() * cell + input_gate.sigmoid() * new.tanh()
+            hidden = output_gate.sigmoid() * cell.tanh()
             states.append(hidden)
         return torch.stack(states, dim=1) * mask.unsqueeze(2)

@@ -1,7 +1,7 @@
-"""bfloat16 where it pays: in the multiplications of a transformer that learns.
+"""bfloat16 for the matrix products of the trained transformer layers.
 
-Processors with AVX512-BF16 or AMX, and all newer GPUs, multiply in it two times as fast or more.
-Weights, their updates and everything that is scored stay in float32.
+CPUs with AVX512-BF16 or AMX and all newer GPUs multiply at least twice as fast in bfloat16.
+Weights, their updates and scoring stay in float32.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ Precision = Literal["float32", "bfloat16"]
 
 @contextmanager
 def computing_in(precision: Precision, device: torch.device) -> Iterator[None]:
-    """Multiply in a precision; what comes out of the block is to be made float32 again."""
+    """Multiply in a precision inside the block; the caller converts the results to float32."""
     if precision == "float32":
         yield
         return
     with torch.autocast(device.type, dtype=torch.bfloat16):
         if device.type == "cpu":
-            # The way back through the fused kernel is twice as slow in bfloat16 as in float32.
+            # The backward pass of the fused kernel is twice as slow in bfloat16 as in float32.
             with sdpa_kernel(SDPBackend.MATH):
                 yield
         else:

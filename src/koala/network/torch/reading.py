@@ -1,4 +1,4 @@
-"""What the decoders read: means over the pieces of mentions, verbs, steps and candidates."""
+"""Inputs of the decoders: means over the subwords of mentions, verbs, steps and candidates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,26 +11,27 @@ from koala.network.torch.pooling import look_up, masked_mean
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text as it is read for each entity of a batch."""
+    """Vectors of the text for each entity of a batch."""
 
     entity: Tensor
-    """(batch, steps, width): the mean over its mentions, zero where it has none."""
+    """(batch, steps, width): mean over the entity's mentions, zero in steps without any."""
     verbs: Tensor
-    """(batch, steps, width)"""
+    """(batch, steps, width): mean over the step's verbs."""
     steps: Tensor | None
-    """(batch, steps, width): the mean over all pieces of a step, where asked for."""
+    """(batch, steps, width): mean over all subwords of a step; None if the decoders skip it."""
     is_mentioned: Tensor
-    """(batch, steps)"""
+    """(batch, steps): whether the step mentions the entity."""
     candidates: Tensor
-    """(rows, candidates, steps, width): each text once, where all entities read the same one."""
+    """(rows, candidates, steps, width): mean over the candidate's mentions. Rows are procedures if
+    their entities share one encoded text, else entities."""
     is_named: Tensor
-    """(rows, candidates, steps)"""
+    """(rows, candidates, steps): whether the step names the candidate."""
     numbers: Tensor
-    """(rows, candidates): which of the places that are known beforehand."""
+    """(rows, candidates): the candidate's number among the known locations; 0: not one of them."""
     row: Tensor
-    """(batch,): the row of candidates that is each entity's."""
+    """(batch,): the row of candidates of each entity."""
     name: Tensor | None = None
-    """(batch, width): the mean over its name in front of the text, where all names are there."""
+    """(batch, width): mean over the entity's name in the list in front of the text, if any."""
 
 
 def read_text(
@@ -41,9 +42,10 @@ def read_text(
     has_steps: bool,
     has_names: bool = False,
 ) -> Reading:
-    """Average what an encoder says.
+    """Average the encoder's output over mentions, verbs, steps, candidates and names.
 
-    `hidden` is (procedures, pieces, width), or with `is_own` (batch, pieces, width).
+    `hidden` is (procedures, subwords, width), or with `is_own`, where the text is encoded for each
+    entity, (batch, subwords, width).
     """
     owner = arrays["procedure"]
     candidate_subwords = (
@@ -51,7 +53,7 @@ def read_text(
     )
 
     def average(name: str) -> Tensor:
-        """Average where a mask of each procedure is True, for each of its entities."""
+        """Average over a mask of each procedure; give the mean for each entity."""
         if is_own:
             return masked_mean(arrays[name][owner], hidden)
         return look_up(masked_mean(arrays[name], hidden), owner)
@@ -73,17 +75,17 @@ def read_text(
 
 def join_mentions(reading: Reading) -> Tensor:
     """[h_e; h_v], zero where the entity is not mentioned (eq. 1): (batch, steps, 2 · width)."""
-    joint = torch.cat([reading.entity, reading.verbs], dim=-1)
-    return joint * reading.is_mentioned.unsqueeze(-1)
+    both = torch.cat([reading.entity, reading.verbs], dim=-1)
+    return both * reading.is_mentioned.unsqueeze(-1)
 
 
 def join_steps(reading: Reading) -> Tensor:
-    """[h_e; h_v; h_step; mentioned]: every step says something: (batch, steps, 3 · width + 1).
+    """[h_e; h_v; h_step; is mentioned], never all zero: (batch, steps, 3 · width + 1).
 
-    Where names stand in front of the text, [h_name; …]: width more.
+    If all names are listed in front of the text, [h_name; …]: (batch, steps, 4 · width + 1).
     """
     if reading.steps is None:
-        raise ValueError("the reading has no steps")
+        raise ValueError("the reading has no step vectors: read_text needs has_steps=True")
     is_mentioned = reading.is_mentioned.unsqueeze(-1).to(reading.entity.dtype)
     parts = [reading.entity, reading.verbs, reading.steps, is_mentioned]
     if reading.name is not None:

@@ -1,4 +1,4 @@
-"""State tracking (equations 1–3)."""
+"""State tracking: tag scores of every step (equations 1–3)."""
 
 from torch import Tensor, nn
 
@@ -10,7 +10,7 @@ _HEADS = 4
 
 
 class StateTracker(nn.Module):
-    """What each step says → knowledge injector → BiLSTM over steps → tag scores."""
+    """Vectors of the steps → knowledge injector → BiLSTM over steps → tag scores."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class StateTracker(nn.Module):
         """Give tag scores (batch, steps, tags) and log attention (batch, steps, triples).
 
         Shapes: inputs (batch, steps, input_width), group (batch,) the procedure of each entity,
-        n_steps (batch,), triples (batch, triples, width).
+        n_steps (batch,), triples (batch, triples, width), triple_mask (batch, triples).
         """
         batch, steps, _ = inputs.shape
         log_attention = None
@@ -54,9 +54,9 @@ class StateTracker(nn.Module):
 
 
 class EntityAttention(nn.Module):
-    """Attention of each entity over all entities of its procedure, step by step.
+    """In each step, every entity attends to all entities of its procedure.
 
-    What is destroyed often becomes what is created in the same step.
+    An entity that is destroyed often becomes one that is created in the same step.
     """
 
     def __init__(self, width: int) -> None:
@@ -65,10 +65,10 @@ class EntityAttention(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, states: Tensor, group: Tensor) -> Tensor:
-        """Read and give (batch, steps, width); group (batch,) says who stands together."""
-        # (batch, batch): True where one must not look
-        is_stranger = group[:, None] != group[None, :]
-        # Each step is a row of entities: (batch, steps, width)
-        seen, _ = self.attention(states, states, states, attn_mask=is_stranger, need_weights=False)
+        """Mix (batch, steps, width) across entities with the same group (batch,)."""
+        # (batch, batch): True where the entities belong to different procedures
+        is_other = group[:, None] != group[None, :]
+        # Without batch_first, attention runs along the first axis: the entities of each step.
+        seen, _ = self.attention(states, states, states, attn_mask=is_other, need_weights=False)
         mixed: Tensor = self.norm(states + seen)
         return mixed

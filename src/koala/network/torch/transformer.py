@@ -1,4 +1,4 @@
-"""Transformers of any family: loading, freezing, and running some of their layers."""
+"""Pretrained transformers: loading, freezing, and running some of their layers."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -17,11 +17,11 @@ Layers = Literal["last", "mixture"]
 
 
 def load_transformer(folder: Path, *, dropout: float | None = None) -> nn.Module:
-    """Load a transformer without head and pooler; its dropout is as published, or as given."""
+    """Load a transformer without head and pooler; `dropout` replaces its published rates."""
     from transformers import AutoModel
 
     if not (folder / "config.json").is_file():
-        raise FileError(folder, "no config.json here; the folder of an encoder was expected.")
+        raise FileError(folder, "no config.json here; expected the folder of an encoder.")
     rates = {} if dropout is None else dict.fromkeys(_DROPOUT_RATES, dropout)
     with without_bars():
         try:
@@ -29,25 +29,25 @@ def load_transformer(folder: Path, *, dropout: float | None = None) -> nn.Module
                 str(folder), add_pooling_layer=False, dtype=torch.float32, **rates
             )
         except TypeError:
-            # Families without a pooler do not know the argument.
+            # Families without a pooler reject the argument.
             transformer = AutoModel.from_pretrained(str(folder), dtype=torch.float32, **rates)
     return transformer
 
 
 @contextmanager
 def without_bars() -> Iterator[None]:
-    """Keep transformers from drawing bars of its own, and from reporting the pooler as unused."""
-    from transformers.utils import logging as talk
+    """Silence transformers: no progress bars, no report that the pooler's weights are unused."""
+    from transformers.utils import logging as messages
 
-    had_bars, level = talk.is_progress_bar_enabled(), talk.get_verbosity()
-    talk.disable_progress_bar()  # type: ignore[no-untyped-call]
-    talk.set_verbosity(logging.ERROR)
+    had_bars, level = messages.is_progress_bar_enabled(), messages.get_verbosity()
+    messages.disable_progress_bar()  # type: ignore[no-untyped-call]
+    messages.set_verbosity(logging.ERROR)
     try:
         yield
     finally:
-        talk.set_verbosity(level)
+        messages.set_verbosity(level)
         if had_bars:
-            talk.enable_progress_bar()  # type: ignore[no-untyped-call]
+            messages.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def run_layers(
@@ -59,10 +59,11 @@ def run_layers(
     start: int | None = None,
     stop: int | None = None,
 ) -> Tensor:
-    """Run some layers: subwords (rows, subwords) through embeddings and layers up to `stop`, or
-    hidden states (rows, subwords, hidden) from layer `start` on.
+    """Run the layers from `start` to before `stop`: (rows, layers, subwords, hidden).
 
-    Gives (rows, layers, subwords, hidden): the last of them; or the first one's input and all.
+    Without `start`, inputs are subwords (rows, subwords) and pass through the embeddings first;
+    with it they are hidden states (rows, subwords, hidden). `layers="last"` gives the output of the
+    last layer, "mixture" the input of the first layer and the outputs of all.
     """
     if start is not None and start >= depth_of(transformer) - 1:
         return inputs.unsqueeze(1)
@@ -78,14 +79,14 @@ def run_layers(
 def _run_parts(
     transformer: nn.Module, inputs: Tensor, mask: Tensor, *, start: int | None, stop: int | None
 ) -> list[Tensor]:
-    """Run single layers of a family whose layers can be called: BERT's relatives and MPNet."""
+    """Run single layers, for families whose layers can be called one by one."""
     model: Any = transformer
     chosen = (_find_layers(transformer) or ())[start or 0 : stop]
     hidden: Tensor = model.embeddings(input_ids=inputs) if start is None else inputs
     barrier = torch.zeros(mask.shape, dtype=hidden.dtype, device=hidden.device)
     barrier = barrier.masked_fill(~mask, torch.finfo(hidden.dtype).min)[:, None, None, :]
     encoder = model.encoder
-    # MPNet adds a bias by distance, the same in every layer.
+    # MPNet adds a bias for relative positions, the same in every layer.
     has_bias = hasattr(encoder, "compute_position_bias")
     extra = (encoder.compute_position_bias(hidden),) if has_bias else ()
     states = [hidden]
@@ -105,7 +106,7 @@ def _run_whole(transformer: nn.Module, subwords: Tensor, mask: Tensor) -> list[T
 
 
 def freeze_layers(transformer: nn.Module, n_layers: int) -> None:
-    """Keep the embeddings and some lower layers as they are; 0 keeps nothing."""
+    """Freeze the embeddings and the lowest layers; 0 freezes nothing, not even the embeddings."""
     if n_layers == depth_of(transformer) - 1:
         transformer.requires_grad_(False)
         return
@@ -119,7 +120,7 @@ def freeze_layers(transformer: nn.Module, n_layers: int) -> None:
     for layer in layers[:n_layers]:
         layer.requires_grad_(False)
     if hasattr(model.encoder, "relative_attention_bias"):
-        # The frozen layers read it, too.
+        # The frozen layers use it, too.
         model.encoder.relative_attention_bias.requires_grad_(False)
 
 
@@ -128,7 +129,7 @@ _CALLABLE = ("bert", "electra", "mpnet", "roberta", "xlm-roberta")
 
 
 def _find_layers(transformer: nn.Module) -> Sequence[nn.Module] | None:
-    """Give the layers, if they can be called one by one."""
+    """Give the layers if they can be called one by one, else None."""
     config: Any = transformer.config
     if config.model_type not in _CALLABLE:
         return None
@@ -140,9 +141,9 @@ def _find_layers(transformer: nn.Module) -> Sequence[nn.Module] | None:
 def _cannot_be_split(transformer: nn.Module) -> KoalaError:
     config: Any = transformer.config
     return KoalaError(
-        f"Encoders of the family {config.model_type} can be frozen or trained only as a whole: set "
-        "encoder.is_frozen = true, or encoder.n_frozen_layers = 0 without marked mentions. "
-        f"Families that can be split: {', '.join(_CALLABLE)}."
+        f"Encoders of the family {config.model_type} can be frozen or trained only as a whole. Set "
+        "encoder.is_frozen = true, or encoder.n_frozen_layers = 0 and an encoder.entity other than "
+        f'"marked". Families that can be split: {", ".join(_CALLABLE)}.'
     )
 
 
@@ -153,6 +154,6 @@ def width_of(transformer: nn.Module) -> int:
 
 
 def depth_of(transformer: nn.Module) -> int:
-    """Count the layers, the embeddings as one."""
+    """Count the layers, with the embeddings as one."""
     config: Any = transformer.config
     return int(config.num_hidden_layers) + 1
