@@ -1,1 +1,1 @@
-"""A trained network → a folder that runs without torch."""
+"""Export of trained networks to folders that run without torch."""

@@ -1,6 +1,7 @@
-"""A trained network → ONNX graphs that run without torch, and the card that describes them.
+"""Export of a trained network to ONNX graphs and a card that describes them.
 
-Triples have a graph of their own where they are read: what it says of one holds for all texts.
+Networks with knowledge have a second graph that encodes triples, so that the vector of a triple can
+be cached for all texts.
 """
 
 import hashlib
@@ -58,7 +59,7 @@ _AXES = {
 
 
 class _Graph(nn.Module):
-    """The network with plain tensors in and out."""
+    """The network as a function from tensors to tensors, as the exporter needs it."""
 
     def __init__(self, model: KoalaModel | HeadEnsemble, names: Sequence[str]) -> None:
         super().__init__()
@@ -73,11 +74,12 @@ class _Graph(nn.Module):
 
 
 class _TripleGraph(nn.Module):
-    """What a network does to triples."""
+    """The encoding of triples as a function from tensors to tensors."""
 
     def __init__(self, model: KoalaModel | HeadEnsemble) -> None:
         super().__init__()
-        # The whole model: its layers are tables of the graph only where they are a module's own.
+        # The whole model, because the exporter finds only weights of registered submodules, and a
+        # shared triple encoder does not register the text encoder's layers.
         self.model = model
 
     def forward(self, *arrays: Tensor) -> Tensor:
@@ -94,10 +96,12 @@ def export_network(
     *,
     public: PublicTables | None = None,
 ) -> None:
-    """Write a network as ONNX with 8-bit weights; `items` are an example of what it will read.
+    """Write a network as ONNX graphs with 8-bit weights and a card.
 
-    The model's own weights are rounded, too: from then on both say the same. What training has left
-    as it is in a public encoder may stay out, and is read from there, or from an 8-bit copy.
+    `items` are example inputs for tracing. The weights of `model` itself are rounded as well, so
+    that it gives the same output as the export. Tables of the public encoder that training did not
+    change are left out if `public` has them; they are then read from the public encoder or from its
+    8-bit copy.
     """
     model.eval()
     model.forget()
@@ -107,11 +111,11 @@ def export_network(
     arrays = {each.name: torch.from_numpy(getattr(batch, each.name)) for each in fields(Batch)}
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:
-        workshop = Path(name)
-        paths = [workshop / NETWORK]
+        temporary = Path(name)
+        paths = [temporary / NETWORK]
         if model.triple_encoder is not None:
             inputs = {name: arrays.pop(name) for name in TRIPLE_INPUTS}
-            paths.append(workshop / TRIPLES)
+            paths.append(temporary / TRIPLES)
             _export(_TripleGraph(model), inputs, (TRIPLE_VECTORS,), paths[1])
             with torch.no_grad():
                 arrays[TRIPLE_VECTORS] = model.read_triples(*inputs.values())
@@ -119,14 +123,14 @@ def export_network(
         _export(_Graph(model, list(arrays)), arrays, outputs, paths[0])
         packed = pack(paths, tables)
         if packed.shared:
-            (workshop / TABLES).write_bytes(save(packed.shared))
+            (temporary / TABLES).write_bytes(save(packed.shared))
         for old in (NETWORK, TRIPLES, TABLES):
             (folder / old).unlink(missing_ok=True)
-        for new in sorted(workshop.iterdir()):
+        for new in sorted(temporary.iterdir()):
             new.replace(folder / new.name)
     transitions, starts, ends = (part.tolist() for part in model.potentials())
     digest = _digest_of(folder, tables.file)
-    whole = replace(
+    complete = replace(
         card,
         transitions=transitions,
         starts=starts,
@@ -136,15 +140,15 @@ def export_network(
         public=packed.public,
         encoder=os.path.relpath(tables.file, folder) if tables.file else "",
     )
-    write_card(whole, folder)
+    write_card(complete, folder)
 
 
 def _export(
     graph: nn.Module, arrays: Mapping[str, Tensor], outputs: Sequence[str], path: Path
 ) -> None:
     with warnings.catch_warnings():
-        # The exporter that follows control flow cannot yet write an LSTM over sequences of several
-        # lengths; this one can.
+        # The newer exporter (dynamo) cannot yet export an LSTM over sequences of different lengths;
+        # the older one can, and warns that it is deprecated.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             graph,
@@ -159,7 +163,7 @@ def _export(
 
 
 def _digest_of(folder: Path, encoder: Path | None) -> str:
-    """Give a short digest of all that a network is."""
+    """Give a short digest of all files of a network."""
     digest = hashlib.sha256()
     for path in (*(folder / name for name in (NETWORK, TRIPLES, TABLES)), encoder):
         if path is not None and path.is_file():

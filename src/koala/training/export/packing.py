@@ -1,4 +1,11 @@
-"""Graphs with 8-bit tables: what several of them read is stored once, what is public not at all."""
+"""Packing of exported ONNX graphs: large weight tables are stored as 8-bit integers.
+
+`round_weights` rounds the weights of a model to 8 bits before it is exported. `pack` then stores
+the tables of the exported graphs as those integers with a scale per row, and inserts nodes that
+restore them. Tables that several graphs use are stored once, in a separate file. Unchanged tables
+of the public encoder can be left out; a network then reads them from the encoder's own files
+(`read_public`) or from an 8-bit copy that several networks share (`round_public`).
+"""
 
 import hashlib
 from collections import Counter
@@ -20,37 +27,38 @@ Floats = NDArray[np.float32]
 Table = NDArray[Any]
 
 _LEAST_VALUES = 4096
-"""Tables smaller than this stay as they are: they cost nothing."""
+"""Tables with fewer values stay in float32: they take hardly any space."""
 
 _LARGEST = 127
+"""The largest absolute value of a rounded weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicTables:
-    """The large tables of a public encoder, which a network need not bring."""
+    """The large tables of a public encoder, which an exported network can leave out."""
 
     names: Mapping[bytes, str] = field(default_factory=dict)
-    """By a digest of their numbers."""
+    """Name of each table, by a digest of its values."""
     file: Path | None = None
-    """Where they lie as 8-bit numbers; None: with the public encoder, as they are."""
+    """File with the tables as 8-bit integers; None: they are read from the public encoder."""
 
     def find(self, table: Table) -> tuple[str, bool] | None:
-        """Give the name of a table, and whether it is turned here."""
+        """Give the name of a public table and whether `table` is its transpose, or None."""
         if self.names and table.ndim == 2 and table.size >= _LEAST_VALUES:
-            for is_turned, each in ((False, table), (True, table.T)):
+            for is_transposed, each in ((False, table), (True, table.T)):
                 name = self.names.get(_digest(each))
                 if name is not None:
-                    return name, is_turned
+                    return name, is_transposed
         return None
 
 
 def read_public(folder: Path) -> PublicTables:
-    """Find the tables of a public encoder, to be read from there."""
+    """List the tables of a public encoder, for a network that reads them from its folder."""
     return PublicTables({_digest(table): name for name, table in _read_large(folder).items()})
 
 
 def round_public(folder: Path, file: Path) -> PublicTables:
-    """Write the tables of a public encoder as 8-bit numbers, for several networks to read."""
+    """Write the tables of a public encoder as 8-bit integers into a file that networks share."""
     tables = {name: _round_rows(table)[0] for name, table in _read_large(folder).items()}
     content = save(tables)
     if not file.is_file():
@@ -58,7 +66,10 @@ def round_public(folder: Path, file: Path) -> PublicTables:
         temporary.write_bytes(content)
         temporary.replace(file)
     elif file.read_bytes() != content:
-        raise FileError(file, f"not the 8-bit tables of {folder.name}. Choose another file.")
+        raise FileError(
+            file,
+            f"exists, but these are not the 8-bit tables of {folder.name}. Choose another file.",
+        )
     return PublicTables({_digest(table): name for name, table in tables.items()}, file)
 
 
@@ -72,12 +83,10 @@ def _digest(table: Table) -> bytes:
 
 
 def round_weights(model: nn.Module, public: PublicTables) -> None:
-    """Round large tables to 8-bit numbers, with a scale for each row, in place.
+    """Round the large tables of a model to 8 bits with a scale per row, in place.
 
-    Public ones that lie with the public encoder stay as they are.
-
-    Only weights are rounded. What is computed stays in 32 bits, so that an answer never depends on
-    what else is in its batch.
+    Tables that will be read from the public encoder are not rounded. Activations stay in float32,
+    so that an answer never depends on the rest of its batch.
     """
     for parameter in model.parameters():
         if parameter.ndim == 2 and parameter.numel() >= _LEAST_VALUES:
@@ -89,7 +98,7 @@ def round_weights(model: nn.Module, public: PublicTables) -> None:
 
 
 def _round_rows(values: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Give 8-bit numbers and a scale for each row, (rows, 1)."""
+    """Give a table as 8-bit integers, and the scale of each row: (rows, 1)."""
     scale = np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-12) / np.float32(_LARGEST)
     numbers = np.clip(np.round(values / scale), -_LARGEST, _LARGEST).astype(np.int8)
     return numbers, scale
@@ -97,18 +106,18 @@ def _round_rows(values: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What graphs leave out: who opens one must bring its tables."""
+    """The tables that packed graphs leave out and need when they are opened."""
 
     needs: dict[str, list[str]]
-    """For the file name of each graph the tables it needs."""
+    """For the file name of each graph, the tables it needs."""
     public: dict[str, tuple[str, bool]]
-    """Which of them are public: the name of the weight, and whether it is turned."""
+    """Those of the public encoder: name of the weight, and whether it is transposed."""
     shared: dict[str, Table] = field(default_factory=dict)
-    """The others: read by several graphs."""
+    """The others, which several graphs use."""
 
 
 def pack(paths: Sequence[Path], public: PublicTables) -> Packed:
-    """Store the rounded tables of graphs as the 8-bit numbers they are; opening unpacks them."""
+    """Rewrite graph files in place, with their rounded tables stored as 8-bit integers."""
     import onnx
 
     networks = {path: onnx.load(str(path)) for path in paths}
@@ -130,18 +139,23 @@ def pack(paths: Sequence[Path], public: PublicTables) -> Packed:
 
 
 class _Packer:
-    """One graph, whose tables are looked through first and written then."""
+    """Packs one graph: the constructor classifies its tables, `write` stores them.
+
+    Between the two, `pack` finds the tables that several graphs share.
+    """
 
     def __init__(self, graph: Any, public: PublicTables) -> None:  # noqa: ANN401
         from onnx import TensorProto, numpy_helper
 
         self._graph = graph
         self.links: dict[str, tuple[str, bool]] = {}
+        """Public tables that the graph leaves out."""
         self.numbers: dict[str, Table] = {}
-        self._kept: list[Any] = []
+        """Tables of 8-bit integers."""
+        self._initializers: list[Any] = []
         self._renamed: dict[str, str] = {}
         self._tables: dict[str, tuple[str, Floats, int, tuple[int, ...]]] = {}
-        """By the name in the graph: the name of the numbers, scale, its axis, the shape."""
+        """By the table's name in the graph: name of its integers, scales, their axis, shape."""
         for table in graph.initializer:
             values = numpy_helper.to_array(table)
             link = public.find(values) if public.file is None else None
@@ -159,28 +173,28 @@ class _Packer:
                     self.numbers[name] = np.ascontiguousarray(numbers)
                 self._tables[table.name] = (name, scale, axis, values.shape)
             else:
-                self._kept.append(table)
+                self._initializers.append(table)
 
     def _link(self, link: tuple[str, bool], kind: int, shape: Sequence[int]) -> str:
-        """Leave a public table out, and give the name that the graph has for it now."""
+        """Replace a public table by a reference; give the name of the reference."""
         name = f"public.{link[0]}{'.turned' if link[1] else ''}"
         if name not in self.links:
-            self._kept.append(_leave_out(name, kind, shape))
+            self._initializers.append(_leave_out(name, kind, shape))
         self.links[name] = link
         return name
 
     def write(self, shared: set[str]) -> None:
-        """Write the tables back: numbers and their scales; shared numbers are left out."""
+        """Store integers and scales in the graph; the integers of shared tables are left out."""
         from onnx import TensorProto, helper, numpy_helper
 
         for name, numbers in self.numbers.items():
             if name in shared:
-                self._kept.append(_leave_out(name, TensorProto.INT8, numbers.shape))
+                self._initializers.append(_leave_out(name, TensorProto.INT8, numbers.shape))
             else:
-                self._kept.append(numpy_helper.from_array(numbers, name))
+                self._initializers.append(numpy_helper.from_array(numbers, name))
         nodes: list[Any] = []
         for name, (numbers_name, scale, axis, shape) in self._tables.items():
-            self._kept.append(numpy_helper.from_array(scale.ravel(), f"{name}.scale"))
+            self._initializers.append(numpy_helper.from_array(scale.ravel(), f"{name}.scale"))
             readers = self._find_readers(name)
             if axis == 0 and len(shape) == 2 and all(_picks_rows(node, name) for node in readers):
                 for node in readers:
@@ -190,28 +204,28 @@ class _Packer:
             inputs = [numbers_name, f"{name}.scale"]
             nodes.append(helper.make_node("DequantizeLinear", inputs, [unpacked], axis=axis))
             if len(shape) > 2:
-                self._kept.append(numpy_helper.from_array(np.array(shape), f"{name}.shape"))
+                self._initializers.append(numpy_helper.from_array(np.array(shape), f"{name}.shape"))
                 nodes.append(helper.make_node("Reshape", [unpacked, f"{name}.shape"], [name]))
         rest = list(self._graph.node)
         for node in rest:
             for index, name in enumerate(node.input):
                 node.input[index] = self._renamed.get(name, name)
         del self._graph.initializer[:], self._graph.node[:]
-        self._graph.initializer.extend(self._kept)
+        self._graph.initializer.extend(self._initializers)
         self._graph.node.extend([*nodes, *rest])
 
     def _find_readers(self, name: str) -> list[Any]:
         return [node for node in self._graph.node if name in node.input]
 
     def _unpack_rows(self, node: Any, numbers: str, scale: str) -> None:  # noqa: ANN401
-        """Unpack only the rows that are picked: a table of words is large, a text has few."""
+        """Restore only the rows that are looked up: embedding tables are large, texts short."""
         from onnx import TensorProto, helper
 
         rows, output = node.input[1], node.output[0]
         found = [f"{output}.{part}" for part in ("numbers", "plain", "scale", "wide")]
         last = f"{output}.last"
         axes = helper.make_tensor(last, TensorProto.INT64, [1], [-1])
-        self._kept.append(axes)
+        self._initializers.append(axes)
         where = list(self._graph.node).index(node)
         self._graph.node.remove(node)
         for new in (
@@ -230,7 +244,7 @@ def _picks_rows(node: Any, name: str) -> bool:  # noqa: ANN401
 
 
 def _leave_out(name: str, kind: int, shape: Sequence[int]) -> Any:  # noqa: ANN401
-    """Give a table of a graph without its values."""
+    """Give an initializer without values: a reference to a table outside the graph."""
     from onnx import TensorProto
 
     bare = TensorProto(name=name, data_type=kind, dims=shape)
@@ -241,12 +255,13 @@ def _leave_out(name: str, kind: int, shape: Sequence[int]) -> Any:  # noqa: ANN4
 
 
 def _find_numbers(values: Floats) -> tuple[NDArray[np.int8], Floats, int] | None:
-    """Give a table as 8-bit numbers, scales and their axis, if it was rounded; the graph has some
-    tables turned.
+    """Give a rounded table as 8-bit integers, scales and the axis of the scales, else None.
+
+    The axis is 1 for tables that the exporter has transposed.
     """
     if values.size < _LEAST_VALUES or values.ndim < 2:
         return None
-    # Both directions of an LSTM are one table of three axes: their rows are put together.
+    # Both directions of an LSTM are one table with three axes: their rows are stacked.
     flat = values.reshape(-1, values.shape[-1])
     for axis, table in ((0, flat), (1, flat.T)):
         numbers, scale = _round_rows(table)

@@ -1,4 +1,8 @@
-"""A checkpoint → the folder of a network that runs without torch, measured on dev."""
+"""Release of trained models: export to ONNX, calibrate, and score the exported network on dev.
+
+`release` makes the folder of a model from one or several checkpoints; `measure` calibrates and
+scores an exported folder again.
+"""
 
 import shutil
 from collections.abc import Sequence
@@ -40,12 +44,13 @@ def release(
     written: Corpus | None = None,
     calibration: Calibration | None = None,
 ) -> Card:
-    """Export, then find temperatures and measure on dev what was exported, not what was trained.
+    """Export checkpoints as one network, then calibrate and score the exported network on dev.
 
-    Several checkpoints over one frozen encoder become one network, whose heads are averaged. What
-    is as it was in the public encoder may be left out, to be read from there, or from a file
-    beside, `encoder`, that several networks read: 8-bit numbers, made where it is missing. The dev
-    split of koala's own corpus gives the temperatures for its convention.
+    Several checkpoints over one frozen encoder become an ensemble of heads. With
+    `leaves_out_public`, unchanged tables are read from the public encoder; with `encoder`, from
+    that file of 8-bit tables, which several networks can share and which is written if missing.
+    `written` is koala's own corpus: its dev split gives the calibration for its annotation
+    convention.
     """
     opened = [open_checkpoint(checkpoint) for checkpoint in checkpoints]
     settings = opened[0][1]
@@ -75,8 +80,8 @@ def measure(
 ) -> Card:
     """Fit the temperatures of an exported network and score it on dev; write both to its card.
 
-    Rerankers and consistency weights come from `calibration`; with koala's own corpus the reranker
-    of its convention is fitted here, on its dev split.
+    Rerankers and consistency weights come from `calibration`. With `written`, koala's own corpus,
+    the temperatures and the reranker of its annotation convention are fitted on its dev split.
     """
     settings = read_card(folder).read_settings()
     task, data = find_task(settings), source.get(settings)
@@ -123,8 +128,8 @@ def _calibrate_written(
 
 
 def _copy_tokenizer(encoder: str, folder: Path) -> None:
-    """Copy the tokenizer, unless it is the one that koala has anyway."""
+    """Copy the encoder's tokenizer, unless its vocabulary is the one that koala bundles."""
     path = find_weights(encoder) / TOKENIZER
-    known = load_tokenizer().get_vocab()
-    if Tokenizer.from_file(str(path)).get_vocab() != known:
+    bundled = load_tokenizer().get_vocab()
+    if Tokenizer.from_file(str(path)).get_vocab() != bundled:
         shutil.copyfile(path, folder / TOKENIZER)
