@@ -1,4 +1,4 @@
-"""Learns which things of a text are worth tracking from the entities that people chose to track."""
+"""Training of entity discovery: learns which noun phrases of a text annotators chose to track."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,68 +23,69 @@ from koala.evaluation.discovery import (
 )
 
 THRESHOLDS = np.arange(0.2, 0.6, 0.01).round(2)
-"""Those that are tried."""
+"""The thresholds that are tried."""
 
-_DIGITS = 4  # of a weight; more would differ from machine to machine
+_DIGITS = 4
+"""Digits of a weight; further digits would differ from machine to machine."""
 
-_MOST_STEPS = 2000
-"""Of the fit; it needs about 300."""
+_MAX_ITERATIONS = 2000
+"""Iterations of the fit; it needs about 300."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """Settings, chosen by cross-validation on train; see `results/participants.md`."""
+    """Settings, chosen by cross-validation on train; see `results/entities.md`."""
 
     l2: float = 3.0
     """Strength of the penalty on squared weights."""
     words: float = 1.5
-    """What features that name a word are multiplied by: the more, the less they are penalised."""
+    """Scale of features that name a word: the larger, the less their weights are penalised."""
     nouns: float = 0.25
-    """The same for the vectors of nouns."""
+    """Scale of the noun vectors."""
     verbs: float = 0.2
-    """The same for the vectors of verbs."""
+    """Scale of the verb vectors."""
     least: int = 4
-    """How many things must have a feature for it to count."""
+    """A feature counts if at least so many candidates have it."""
     folds: int = 5
     extra: int = 200
-    """How many procedures of a second corpus are read, so that recipes are not foreign."""
+    """Number of procedures of a second corpus to train on, so that recipes work as well."""
     extra_weight: float = 0.3
-    """How much a thing of those counts."""
+    """Weight of a candidate of the second corpus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A procedure as the learner sees it."""
+    """A procedure with its candidate entities and their features."""
 
     procedure: Procedure
     described: Described
 
     @property
     def gold(self) -> list[str]:
-        """The names that people chose."""
+        """The names of the entities that annotators chose."""
         return [entity.name for entity in self.procedure.entities]
 
     @property
     def names(self) -> list[str]:
-        """The names of all things."""
-        return [thing.name for thing in self.described[0]]
+        """The names of all candidates."""
+        return [candidate.name for candidate in self.described[0]]
 
     @property
     def labels(self) -> NDArray[np.bool_]:
-        """(things): which of them are among those people chose."""
+        """(candidates,): which candidates annotators chose."""
         matched = set(match_names(self.names, self.gold).values())
         return np.array([number in matched for number in range(len(self.names))], dtype=bool)
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A ranker, and how well it did where it had not looked."""
+    """A trained ranker and its scores."""
 
     ranker: Ranker
     train: DiscoveryScores
-    """In cross-validation, with the threshold that was chosen there."""
+    """Cross-validated on train, with the threshold that was chosen there."""
     dev: Mapping[str, DiscoveryScores]
-    """By the name of the corpus."""
+    """On dev, by the name of the corpus."""
 
 
 def learn(
@@ -95,7 +96,7 @@ def learn(
     encoder: Encoder,
     settings: Learning,
 ) -> Learned:
-    """Learn from procedures whose entities are known; dev is only looked at to report."""
+    """Train a ranker on procedures whose entities are known; dev is used only for the report."""
     lessons, others = (build_lessons(each, encoder) for each in (train, extra[: settings.extra]))
     scores = cross_validate(lessons, others, settings)
     threshold = find_threshold(lessons, scores)
@@ -107,7 +108,7 @@ def learn(
         dev={
             name: score_lessons(
                 each,
-                [[ranker.score(thing) for thing in lesson.described[1]] for lesson in each],
+                [[ranker.score(candidate) for candidate in lesson.described[1]] for lesson in each],
                 threshold,
             )
             for name, each in unseen.items()
@@ -116,7 +117,7 @@ def learn(
 
 
 def build_lessons(procedures: Sequence[Procedure], encoder: Encoder) -> list[Lesson]:
-    """Describe the things of procedures whose entities are known."""
+    """Find and describe the candidate entities of procedures whose entities are known."""
     described = describe_procedures(procedures, encoder)
     return [Lesson(*pair) for pair in zip(procedures, described, strict=True)]
 
@@ -124,27 +125,30 @@ def build_lessons(procedures: Sequence[Procedure], encoder: Encoder) -> list[Les
 def cross_validate(
     lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning
 ) -> list[list[float]]:
-    """Give for every lesson the scores of its things from a ranker that never saw its prompt."""
-    parts = [find_fold(lesson.procedure, settings.folds) for lesson in lessons]
+    """Score the candidates of every lesson with a ranker not trained on that lesson's question.
+
+    Folds are by question, because several procedures answer the same one.
+    """
+    folds = [find_fold(lesson.procedure, settings.folds) for lesson in lessons]
     rankers = []
-    for part in range(settings.folds):
-        others = [lesson for lesson, other in zip(lessons, parts, strict=True) if other != part]
+    for fold in range(settings.folds):
+        others = [lesson for lesson, other in zip(lessons, folds, strict=True) if other != fold]
         rankers.append(fit(others, extra, settings))
     return [
-        [rankers[part].score(description) for description in lesson.described[1]]
-        for lesson, part in zip(lessons, parts, strict=True)
+        [rankers[fold].score(description) for description in lesson.described[1]]
+        for lesson, fold in zip(lessons, folds, strict=True)
     ]
 
 
 def find_threshold(lessons: Sequence[Lesson], scores: Sequence[Sequence[float]]) -> float:
-    """Find the threshold with the best F1; of equal ones the lowest."""
+    """Find the threshold with the best F1; of equal ones, take the lowest."""
     return float(max(THRESHOLDS, key=lambda t: score_lessons(lessons, scores, float(t)).score.f1))
 
 
 def score_lessons(
     lessons: Sequence[Lesson], scores: Sequence[Sequence[float]], threshold: float
 ) -> DiscoveryScores:
-    """Score what a threshold would choose."""
+    """Score the entities that a threshold selects."""
     return score_entities(
         {
             lesson.procedure.id: [lesson.names[number] for number in choose(each, threshold)]
@@ -155,20 +159,23 @@ def score_lessons(
 
 
 def fit(lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning) -> Ranker:
-    """Fit a ranker; its threshold is still to be found."""
+    """Fit a ranker; its encoder's name and threshold are left for the caller to set."""
     everything = [*lessons, *extra]
     descriptions = [each for lesson in everything for each in lesson.described[1]]
     if not descriptions:
-        raise KoalaError("There is nothing to learn from: give procedures that name something.")
+        raise KoalaError(
+            "There is nothing to learn from: the procedures name no candidate entities. Give a "
+            "corpus with texts."
+        )
     counts = Counter(name for each in descriptions for name in each.features)
     names = sorted(name for name, count in counts.items() if count >= settings.least)
-    # Named features, then the vectors; the larger a feature, the less its weight is penalised.
+    # Named features first, then the vectors. A larger scale means a weaker penalty.
     scales = np.array(
         [settings.words if name.startswith(WORDED) else 1.0 for name in names]
         + [settings.nouns] * len(descriptions[0].noun)
         + [settings.verbs] * len(descriptions[0].verb)
     )
-    # (things, features)
+    # (candidates, features)
     table = hstack(
         [
             _build_named(descriptions, names),
@@ -193,17 +200,17 @@ def fit_logistic(
     *,
     l2: float,
 ) -> NDArray[np.float64]:
-    """Fit a logistic regression with the penalty l2 / 2 · |w|²; a bias is one of the features.
+    """Fit a logistic regression with the penalty l2 / 2 · |w|²; the bias is one of the features.
 
-    `table` is (things, features), labels and importance are (things).
+    `table` is (candidates, features); labels and importance are (candidates,).
     """
-    model = LogisticRegression(C=1 / l2, fit_intercept=False, max_iter=_MOST_STEPS, tol=1e-10)
+    model = LogisticRegression(C=1 / l2, fit_intercept=False, max_iter=_MAX_ITERATIONS, tol=1e-10)
     model.fit(table, labels, sample_weight=importance)
     return np.asarray(model.coef_[0])
 
 
 def _build_named(descriptions: Sequence[Description], names: Sequence[str]) -> Any:  # noqa: ANN401
-    """Build (things, named features), sparse."""
+    """Build the sparse table of named features: (candidates, named features)."""
     columns = {name: column for column, name in enumerate(names)}
     cells = [
         (row, columns[name], value)
