@@ -13,7 +13,7 @@ from .. import tiny  # noqa: E402
 
 
 def test_triples_with_the_same_attention_share_the_top():
-    # Two steps of one entity: one decides, one does not; the second triple is labelled in both.
+    # Two steps of one entity, the second with equal attention; the second triple is labelled.
     attention = torch.tensor([[[0.2, 0.7, 0.1], [1 / 3, 1 / 3, 1 / 3]]])
     labels = torch.tensor([[[False, True, False]] * 2])
     weight, top = _pick_labelled(attention.log(), labels, torch.tensor([True]))

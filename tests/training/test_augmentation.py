@@ -3,7 +3,7 @@ from koala.inputs.examples import build_items, group_items
 from koala.training.augmentation import hide_questions
 
 
-def test_some_prompts_are_hidden_by_chance():
+def test_a_random_share_of_questions_is_hidden():
     procedures = [
         Procedure(
             str(n),

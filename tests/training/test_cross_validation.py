@@ -36,7 +36,7 @@ settings = "other.toml"
 
 
 def build_corpus():
-    """Nine procedures with names of their own, two of them dev."""
+    """Nine procedures with distinct ids, two of them in dev."""
     examples = [
         replace(
             example,
@@ -68,7 +68,7 @@ def validated(folder):
     )
 
 
-def test_every_procedure_is_scored_once_by_a_network_that_never_saw_it(validated, folder):
+def test_every_procedure_is_scored_once_by_a_network_not_trained_on_it(validated, folder):
     corpus = build_corpus()
     gold = {e.procedure.id: e.gold for split in corpus.splits.values() for e in split}
     for name, row in zip(("base", "other"), validated[1], strict=True):
@@ -82,7 +82,7 @@ def test_every_procedure_is_scored_once_by_a_network_that_never_saw_it(validated
             assert scores.signature == again.signature
 
 
-def test_all_rows_share_what_the_table_says(validated, folder):
+def test_training_settings_of_the_table_hold_for_all_rows(validated, folder):
     ablation, _ = validated
     for row in ablation.rows:
         training = read_row(ablation, row, 5).training
@@ -101,7 +101,7 @@ def test_all_rows_share_what_the_table_says(validated, folder):
         ("[training]\nepochs = 2\nselection", "training = 3\n# selection", "must be a table"),
     ],
 )
-def test_what_a_table_cannot_say_is_refused(old, new, message, tmp_path):
+def test_a_table_with_wrong_values_is_refused(old, new, message, tmp_path):
     (tmp_path / "table.toml").write_text(TABLE.replace(old, new))
     with pytest.raises(FileError, match=message):
         read_ablation(tmp_path / "table.toml")
@@ -115,7 +115,7 @@ def test_too_many_folds_are_refused_before_the_first_run(folder):
 
 
 @pytest.mark.usefixtures("validated")
-def test_the_last_epoch_is_kept_whatever_its_score(folder):
+def test_selection_last_selects_the_last_epoch(folder):
     run = folder / "runs" / "base-seed5-fold1of2"
     lines = read_log(run / LOG)
     report = read_report(run)
@@ -133,7 +133,7 @@ def test_rows_are_compared_with_the_first(validated, folder):
     values = json.loads((folder / "runs" / "table-2-folds.json").read_text())
     assert values == json.loads(json.dumps(list_folds(rows)))
     assert values[0]["compare"] is None
-    assert "the last epoch, which nobody chose" in table
+    assert "; scores of the last epoch." in table
     compared = values[1]["compare"]
     gain = rows[1].mbr.overall.f1 - rows[0].mbr.overall.f1
     assert compared["f1_difference"] == pytest.approx(gain)
@@ -141,7 +141,7 @@ def test_rows_are_compared_with_the_first(validated, folder):
     assert f"{100 * gain:+.1f} (" in table
 
 
-def test_a_finished_table_is_not_run_again(validated, folder):
+def test_a_finished_table_is_not_trained_again(validated, folder):
     ablation, rows = validated
     times = {path: path.stat().st_mtime_ns for path in (folder / "runs").glob("*/last.safetensors")}
     assert len(times) == 4
@@ -150,7 +150,7 @@ def test_a_finished_table_is_not_run_again(validated, folder):
     assert render_folds(ablation, again, Folds(2)) == render_folds(ablation, rows, Folds(2))
 
 
-def test_some_folds_are_scored_by_themselves(validated, folder):
+def test_a_subset_of_folds_can_be_scored(validated, folder):
     ablation, _ = validated
     only = Folds(2, (2,))
     rows = run_folds(ablation, DataSource(build_corpus()), folder / "runs", folds=only)
@@ -160,4 +160,4 @@ def test_some_folds_are_scored_by_themselves(validated, folder):
     assert 0 < len(own) < len(gold)
     assert rows[0].mbr.overall == again.overall
     write_folds(ablation, rows, only, folder / "runs")
-    assert "in fold 2 of 2; the last" in (folder / "runs" / "table-2-folds-2.md").read_text()
+    assert "in fold 2 of 2; scores of" in (folder / "runs" / "table-2-folds-2.md").read_text()

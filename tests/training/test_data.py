@@ -17,13 +17,13 @@ def with_annotators(settings):
     return replace(settings, training=replace(settings.training, annotators=0.5))
 
 
-def test_annotators_that_are_not_here_are_asked_for(settings):
+def test_missing_annotators_are_refused(settings):
     with pytest.raises(KoalaError, match="sentence-labels"):
         build_training_data(tiny.build_corpus(), with_annotators(settings))
 
 
-def test_places_of_annotators_are_called_as_candidates(settings, propara):
-    """By "in sediment" the first annotator of paragraph 4 means what gold calls sediment."""
+def test_locations_of_annotators_get_the_names_of_candidates(settings, propara):
+    """The first annotator of paragraph 4 writes "in sediment" where gold has "sediment"."""
     corpus = read_corpus(propara)
     few = tuple(e for e in corpus.splits["dev"] if e.procedure.id == "4")
     corpus = replace(corpus, splits={"train": few, "dev": few})
@@ -32,12 +32,12 @@ def test_places_of_annotators_are_called_as_candidates(settings, propara):
     assert plants.annotators[0].locations[2] == "sediment" == plants.gold.locations[2]
     assert len({len(item.annotators) for item in data.train}) == 1
     assert not any(item.annotators for item in data.dev)
-    bare = build_training_data(corpus, settings)
-    assert not any(item.annotators for item in bare.train)
+    plain = build_training_data(corpus, settings)
+    assert not any(item.annotators for item in plain.train)
 
 
-def test_locations_of_the_corpus_are_called_as_candidates(settings):
-    """The corpus writes locations as texts do, candidates are in lemmas."""
+def test_gold_locations_get_the_names_of_candidates(settings):
+    """Koala's own corpus writes locations as texts do, while candidates are in lemmas."""
     steps = ("Hang the sheets in the drying cabinets.", "Pour it into the Round-bottom flask.")
     cells = ["?", "drying cabinet", "round-bottom flasks"]
     gold = Grid("1", steps, (Row.from_locations("sheets", cells),))
@@ -48,11 +48,11 @@ def test_locations_of_the_corpus_are_called_as_candidates(settings):
     (item,) = data.train
     names = {candidate.name for candidate in item.procedure.candidates}
     assert set(item.gold.locations[1:]) <= names
-    # What is scored stays as it was written.
+    # The grids that are scored keep the corpus's spelling.
     assert data.dev_gold["1"] == gold
 
 
-def test_titles_of_the_corpus_are_not_read():
+def test_questions_of_koalas_own_corpus_are_always_hidden():
     steps = (Step("Water boils."),)
     texts = [Procedure("a", steps, (Entity("water"),), "Why?", convention=c) for c in CONVENTIONS]
     items = [Item(procedure, 0) for procedure in texts]

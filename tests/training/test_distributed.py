@@ -1,4 +1,4 @@
-"""What processes say to each other; that two learn what one does is tried in training/."""
+"""Communication of processes; `test_sharing.py` compares a run of two processes with one of one."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from koala.training.distributed import Processes  # noqa: E402
 
 
 class Twin(Processes):
-    """One of two processes that have the same."""
+    """One of two processes that have the same values."""
 
     n, index, device = 2, 1, torch.device("cpu")
 
@@ -25,7 +25,7 @@ class Twin(Processes):
 
 
 def build_parameters():
-    """With a gradient, with none anywhere, and frozen."""
+    """Give a parameter with a gradient, one without, and a frozen one."""
     parameters = [torch.nn.Parameter(torch.ones(size)) for size in (3, 2, 4)]
     parameters[0].grad = torch.tensor([1.0, 2.0, 3.0])
     parameters[2].requires_grad_(False)
@@ -33,7 +33,7 @@ def build_parameters():
 
 
 @pytest.mark.parametrize("bucket", [1, 4, 100])
-def test_gradients_are_added_up_and_what_has_none_keeps_none(monkeypatch, bucket):
+def test_gradients_are_summed_and_missing_ones_stay_missing(monkeypatch, bucket):
     monkeypatch.setattr(distributed, "_BUCKET", bucket)
     parameters = build_parameters()
     parameters.append(torch.nn.Parameter(torch.ones(2, 2)))
@@ -45,9 +45,9 @@ def test_gradients_are_added_up_and_what_has_none_keeps_none(monkeypatch, bucket
     assert parameters[2].grad is None
 
 
-def test_a_process_without_gradients_takes_those_of_the_others():
+def test_a_process_without_gradients_gets_those_of_the_others():
     class Idle(Twin):
-        """The other one has a gradient of ones for everything."""
+        """The other process has a gradient of ones for every parameter."""
 
         def sum(self, values):
             return values + torch.ones_like(values)
@@ -69,12 +69,12 @@ def test_one_process_exchanges_nothing():
         assert (alone.n, alone.index, alone.is_main) == (1, 0, True)
 
 
-def test_processes_that_see_different_things_stop():
+def test_processes_with_different_values_raise_an_error():
     class Other(Twin):
         def from_main(self, find):
             return find() + 1
 
-    Twin().agree(3, "never said")
+    Twin().agree(3, "not raised")
     with pytest.raises(KoalaError, match="share the folder"):
         Other().agree(3, "They must share the folder.")
 
@@ -89,7 +89,7 @@ def test_processes_that_see_different_things_stop():
         ("mps", {}, True),
     ],
 )
-def test_processors_are_used_where_gpus_cannot_be(monkeypatch, gpu, environment, expected):
+def test_the_cpu_is_used_without_a_usable_gpu(monkeypatch, gpu, environment, expected):
     device = None if gpu is None else torch.device(gpu)
     monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: device)
     for name in ("WORLD_SIZE", "ACCELERATE_USE_CPU"):
@@ -99,7 +99,7 @@ def test_processors_are_used_where_gpus_cannot_be(monkeypatch, gpu, environment,
     assert distributed._is_for_cpu() == expected
 
 
-HOLES = """
+FRAGMENTATION = """
 import sys, torch
 from koala.training.distributed import give_memory_back, trim_memory
 
@@ -109,8 +109,8 @@ def resident():
 
 if sys.argv[1] == "back" and not give_memory_back():
     sys.exit("no glibc")
-del_me = torch.ones(30 << 18)
-del del_me  # from now on glibc keeps what is smaller
+large = torch.ones(30 << 18)
+del large  # from now on glibc holds on to smaller allocations
 before = resident()
 tensors = [torch.ones(8 << 18) for _ in range(20)]
 del tensors[:-1]
@@ -121,13 +121,13 @@ print(resident() - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and is about glibc")
-def test_freed_memory_goes_back_to_the_system():
+def test_freed_memory_returns_to_the_system():
     def run(mode):
-        command = [sys.executable, "-c", HOLES, mode]
+        command = [sys.executable, "-c", FRAGMENTATION, mode]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         if found.stderr.strip() == "no glibc":
             pytest.skip("another C library")
         return float(found.stdout)
 
-    # Of twenty tensors of 8 MB one is still there.
-    assert max(run("back"), run("trim")) < 20 < 100 < run("as it is")
+    # One of twenty tensors of 8 MB is still in use.
+    assert max(run("back"), run("trim")) < 20 < 100 < run("default")

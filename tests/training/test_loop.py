@@ -43,7 +43,7 @@ def with_training(settings: Settings, **changes) -> Settings:
     return replace(settings, training=replace(settings.training, **changes))
 
 
-def test_a_model_learns_a_few_procedures_by_heart(base, data, tmp_path):
+def test_a_model_can_memorise_a_few_procedures(base, data, tmp_path):
     settings = with_training(base, epochs=60, patience=10, batch=6, learning_rate=1e-2)
     training = Training(settings, data, tmp_path)
     training.run()
@@ -70,11 +70,11 @@ def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path
     )
     Training(settings, data, tmp_path / "whole").run()
     first = Training(settings, data, tmp_path / "parts")
-    told = []
+    messages = []
 
     def stop_after_two(line):
-        told.append(line)
-        if len(told) == 2:
+        messages.append(line)
+        if len(messages) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -91,9 +91,9 @@ def test_killed_and_resumed_training_gives_the_same_weights(base, data, tmp_path
     assert logs == [4, 4]
 
 
-def test_training_begins_with_what_fits_of_another_run(base, data, tmp_path):
+def test_training_starts_from_the_matching_weights_of_another_run(base, data, tmp_path):
     Training(with_training(base, epochs=1), data, tmp_path / "first").run()
-    left = load_file(tmp_path / "first" / BEST)
+    saved = load_file(tmp_path / "first" / BEST)
     changed = replace(
         with_training(base, start=str(tmp_path / "first"), seed=7),
         decoder=replace(base.decoder, locations="scorer"),
@@ -102,15 +102,15 @@ def test_training_begins_with_what_fits_of_another_run(base, data, tmp_path):
     same = {
         name
         for name, value in begun.items()
-        if f"model.{name}" in left and torch.equal(value, left[f"model.{name}"])
+        if f"model.{name}" in saved and torch.equal(value, saved[f"model.{name}"])
     }
     assert {"states.output.weight", "text_encoder.lstm.lstm.weight_ih_l0"} <= same
     assert "locations.output.weight" not in same
     assert not begun["crf.transitions"].any()
-    assert left["model.crf.transitions"].any()
+    assert saved["model.crf.transitions"].any()
 
 
-def test_a_start_that_does_not_fit_is_refused(base, data, tmp_path):
+def test_a_start_with_a_different_meaning_of_tags_is_refused(base, data, tmp_path):
     with pytest.raises(FileError, match="no such checkpoint"):
         Training(with_training(base, start=str(tmp_path / "none")), data, tmp_path / "run")
     participation = replace(base, decoder=replace(base.decoder, tags="participation"))
@@ -128,19 +128,28 @@ def test_the_same_seed_gives_the_same_weights_and_another_does_not(base, data, t
     assert not torch.equal(a[key], c[key])
 
 
-def test_training_stops_when_dev_no_longer_rises(base, data, tmp_path):
+def test_training_stops_when_dev_f1_no_longer_improves(base, data, tmp_path):
     settings = with_training(base, epochs=50, patience=2, learning_rate=0.0)
     assert Training(settings, data, tmp_path).run().epoch == 3
 
 
-def test_a_checkpoint_knows_its_settings(base, data, tmp_path):
+def test_the_log_line_names_losses_scores_and_nll(base, data, tmp_path):
+    messages = []
+    training = Training(with_training(base, epochs=1, selection="mbr"), data, tmp_path)
+    training.run(tell=messages.append)
+    (line,) = messages
+    for name in ("loss", "dev P", "MBR F1", "tag NLL", "location NLL"):
+        assert name in line
+
+
+def test_a_checkpoint_contains_its_settings(base, data, tmp_path):
     Training(with_training(base, epochs=1), data, tmp_path).run()
     settings, progress = read_settings_of(tmp_path / BEST)
     assert settings == with_training(base, epochs=1)
     assert progress.epoch == 1
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path):
+def test_files_that_are_no_checkpoints_are_refused(tmp_path):
     with pytest.raises(FileError, match="no such checkpoint"):
         read_settings_of(tmp_path / "none")
     (tmp_path / "x.safetensors").write_bytes(b"nonsense")
@@ -148,7 +157,7 @@ def test_what_is_no_checkpoint_is_refused(tmp_path):
         read_settings_of(tmp_path / "x.safetensors")
 
 
-def test_gold_places_are_candidates_for_training_only(data):
+def test_gold_locations_are_candidates_in_training_only(data):
     names = {id(i.procedure): {c.name for c in i.procedure.candidates} for i in data.train}
     for item in data.train:
         locations = set(item.gold.locations) - {"-", "?"}
@@ -157,7 +166,7 @@ def test_gold_places_are_candidates_for_training_only(data):
     assert "rain" in dev["rain"] or "water" in dev["rain"]
 
 
-def test_gold_places_that_the_text_names_have_their_mentions():
+def test_added_gold_locations_have_their_mentions():
     steps = (Step("The lava rises beneath the surface."), Step("It cools."))
     (procedure,) = annotate([Procedure("lava", steps, (build_entity("lava"),))])
     locations = ("beneath the surface", "somewhere else")
@@ -171,7 +180,7 @@ def test_gold_places_that_the_text_names_have_their_mentions():
     assert add_gold_candidates([procedure], [None]) == [procedure]
 
 
-def test_the_average_is_what_is_scored_and_kept(base, data, tmp_path):
+def test_the_selected_checkpoint_holds_the_moving_average(base, data, tmp_path):
     training = Training(with_training(base, epochs=1, ema_decay=0.5), data, tmp_path)
     training.run()
     best, last = load_file(tmp_path / BEST), load_file(tmp_path / LAST)
@@ -180,7 +189,7 @@ def test_the_average_is_what_is_scored_and_kept(base, data, tmp_path):
     assert not torch.equal(best[f"model.{name}"], last[f"model.{name}"])
 
 
-def test_rates_rise_and_fall_and_lower_layers_learn_less(base, data, tmp_path):
+def test_learning_rates_rise_and_fall_and_are_smaller_in_lower_layers(base, data, tmp_path):
     settings = with_training(
         base, schedule="linear", layer_decay=0.5, learning_rate=1.0, head_learning_rate=3.0
     )
@@ -220,7 +229,7 @@ def test_a_batch_in_parts_gives_the_same_weights(base, data, tmp_path):
     torch.testing.assert_close(*weights, rtol=1e-3, atol=1e-5)
 
 
-def test_fused_steps_are_the_same_steps(base, data, tmp_path):
+def test_fused_adam_gives_the_same_weights(base, data, tmp_path):
     weights = []
     for is_fused in (False, True):
         settings = with_training(base, epochs=1, learning_rate=1e-3, is_fused=is_fused)
@@ -232,24 +241,24 @@ def test_fused_steps_are_the_same_steps(base, data, tmp_path):
         torch.testing.assert_close(fused[name], weight, rtol=1e-4, atol=1e-5)
 
 
-def test_annotators_count_as_much_as_they_are_given(base, tmp_path):
-    """Learned from annotators alone, a network says what they said; gold says otherwise."""
+def test_a_network_can_learn_from_annotators_alone(base, tmp_path):
+    """With weight 1, the annotators decide: they know no location, so that nothing moves."""
     corpus = tiny.build_corpus()
-    others = []
+    examples = []
     for example in corpus.splits["train"]:
         rows = [row.locations for row in example.gold.rows]
-        moved = [[location if location == ABSENT else UNKNOWN for location in row] for row in rows]
+        vague = [[location if location == ABSENT else UNKNOWN for location in row] for row in rows]
         grid = replace(
             example.gold,
             rows=tuple(
                 Row.from_locations(row.name, locations)
-                for row, locations in zip(example.gold.rows, moved, strict=True)
+                for row, locations in zip(example.gold.rows, vague, strict=True)
             ),
         )
-        others.append(replace(example, annotators=(grid,)))
-    said = replace(corpus, splits={**corpus.splits, "train": tuple(others)})
+        examples.append(replace(example, annotators=(grid,)))
+    annotated = replace(corpus, splits={**corpus.splits, "train": tuple(examples)})
     settings = with_training(base, epochs=40, patience=40, learning_rate=1e-2, annotators=1.0)
-    data = build_training_data(said, settings)
+    data = build_training_data(annotated, settings)
     training = Training(settings, data, tmp_path)
     training.run()
     (moves, gold_moves) = (

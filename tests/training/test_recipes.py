@@ -23,7 +23,7 @@ from koala.training.sweep import (  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
-# Sentences, ingredients, where each is, and which steps use it.
+# Sentences; for each ingredient its locations and the steps that use it (E).
 PANCAKES = (
     ["mix the flour and the milk in a bowl .", "heat the oil in a pan .", "pour the batter in ."],
     {
@@ -82,11 +82,11 @@ def run(corpus, tmp_path_factory):
     return settings, source, folder / "run", train(settings, source, folder / "run")
 
 
-def test_two_recipes_are_learned_by_heart(run, corpus):
+def test_a_model_can_memorise_two_recipes(run, corpus):
     _, _, folder, report = run
     assert report.document["overall"]["f1"] == 1.0
     assert report.sentence == {}
-    # A place that the text does not name, and an ingredient that is never used, are among them.
+    # Including a location that the text does not name and an ingredient that no step uses.
     found = read_any_grids(folder / f"{VITERBI}.jsonl")
     gold = read_any_grids(corpus / "dev.jsonl")
     assert score_recipes(found, gold).signature == report.signature
@@ -94,7 +94,7 @@ def test_two_recipes_are_learned_by_heart(run, corpus):
     assert set(found["pancakes"]["salt"].locations) == {"-"}
 
 
-def test_what_is_exported_tracks_the_same(run, tmp_path):
+def test_the_exported_network_gives_the_same_grids(run, tmp_path):
     _, source, folder, report = run
     card = release([folder], source, tmp_path, "tiny")
     assert card.scores["f1"] == report.document["overall"]["f1"]
@@ -118,7 +118,7 @@ def test_a_table_of_recipes_has_no_categories(run, tmp_path):
     )
 
 
-def test_uses_are_needed_where_tags_say_them(run):
+def test_participation_tags_need_a_corpus_with_participation(run):
     settings, _, _, _ = run
     with pytest.raises(KoalaError, match="which steps use"):
         DataSource(tiny.build_corpus()).get(settings)

@@ -35,7 +35,7 @@ def run(tmp_path_factory, corpus):
     return folder / "run"
 
 
-def test_a_run_is_calibrated_by_the_command_line(run, corpus, tmp_path):
+def test_the_calibration_of_a_run_can_be_written_and_read(run, corpus, tmp_path):
     calibration = fit_calibration([run], corpus)
     assert set(calibration.consistency) == set(FEATURES)
     (reranker,) = calibration.rerankers.values()
@@ -45,12 +45,12 @@ def test_a_run_is_calibrated_by_the_command_line(run, corpus, tmp_path):
     assert read_calibration(path) == calibration
 
 
-def test_weights_prefer_what_gold_grids_do_and_samples_do_not(run, corpus):
-    """Gold in which all entities move in every step: moving together gets a positive weight."""
+def test_consistency_weights_prefer_the_behaviour_of_gold_grids(run, corpus):
+    """In these gold grids all entities move in every step, so moving gets a positive weight."""
     found = []
     for each in score_run(run, corpus):
         n = len(each.gold.steps)
-        locations = [f"place {number}" for number in range(n + 1)]
+        locations = [f"location {number}" for number in range(n + 1)]
         rows = tuple(Row.from_locations(row.name, locations) for row in each.gold.rows)
         found.append(HeldOut(each.scored, Grid(each.gold.id, each.gold.steps, rows)))
     weights = fit_consistency(found, Calibration())

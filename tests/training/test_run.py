@@ -17,7 +17,7 @@ from koala.evaluation import score  # noqa: E402
 from koala.settings import read_settings  # noqa: E402
 from koala.training.loop import LOG, Training, read_log  # noqa: E402
 from koala.training.report import CURVE, REPORT, VITERBI, read_report  # noqa: E402
-from koala.training.run import ORIGIN, DataSource, train  # noqa: E402
+from koala.training.run import ORIGIN, DataSource, check_folder, train  # noqa: E402
 from koala.training.sweep import (  # noqa: E402
     find_corpus_name,
     read_ablation,
@@ -50,7 +50,7 @@ def report(settings, source, folder):
     return train(settings, source, folder / "run")
 
 
-def test_a_run_leaves_scores_predictions_and_a_picture(report, source, folder):
+def test_a_run_writes_scores_predictions_and_a_curve(report, source, folder):
     run = folder / "run"
     assert read_report(run) == report
     gold = {example.procedure.id: example.gold for example in source.corpus.splits["dev"]}
@@ -63,22 +63,40 @@ def test_a_run_leaves_scores_predictions_and_a_picture(report, source, folder):
 
 
 @pytest.mark.usefixtures("report")
-def test_a_folder_is_not_written_over(settings, source, folder):
+def test_a_run_is_not_overwritten(settings, source, folder):
     with pytest.raises(FileError, match="--resume"):
         train(settings, source, folder / "run")
     other = replace(settings, loss=replace(settings.loss, attention=0.1))
-    with pytest.raises(FileError, match="other settings"):
+    with pytest.raises(FileError, match="different settings"):
         train(other, source, folder / "run", resume=True)
 
 
-def test_a_file_is_no_folder_of_a_run(settings, source, tmp_path):
+@pytest.mark.usefixtures("report")
+def test_a_resumed_run_names_the_settings_that_differ(settings, folder):
+    batch, name = settings.training.batch, settings.encoder.name
+    other = replace(
+        settings,
+        encoder=replace(settings.encoder, name="other"),
+        training=replace(settings.training, batch=batch + 1, patience=1, epochs=9),
+    )
+    with pytest.raises(FileError) as caught:
+        check_folder(folder / "run", other, resume=True)
+    # Patience and epochs may change.
+    assert str(caught.value) == (
+        f"{folder / 'run'}: holds a run with different settings (encoder.name: {name!r} there, "
+        f"'other' here; training.batch: {batch} there, {batch + 1} here). Resume with those, or "
+        "choose another folder."
+    )
+
+
+def test_a_file_in_place_of_the_folder_is_refused(settings, source, tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(FileError, match="this is a file"):
         train(settings, source, tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_run_that_could_not_begin_leaves_its_folder_free(settings, source, tmp_path):
+def test_a_run_that_failed_to_begin_leaves_its_folder_usable(settings, source, tmp_path):
     wrong = replace(settings, encoder=replace(settings.encoder, name=str(tmp_path / "none")))
     with pytest.raises(KoalaError):
         train(wrong, source, tmp_path / "run")
@@ -92,36 +110,36 @@ def test_a_finished_run_can_be_given_more_epochs(settings, source, tmp_path):
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2
 
 
-def test_another_corpus_or_other_data_are_refused(settings, source, tmp_path):
+def test_another_corpus_or_different_data_is_refused(settings, source, tmp_path):
     recipes = DataSource(replace(source.corpus, name="recipes"))
-    with pytest.raises(KoalaError, match="settings are for propara; recipes came"):
+    with pytest.raises(KoalaError, match="for the corpus propara, but recipes was given"):
         train(settings, recipes, tmp_path)
     train(settings, source, tmp_path)
     splits = {**source.corpus.splits, "dev": source.corpus.splits["dev"][1:]}
     fold = DataSource(replace(source.corpus, splits=splits))
-    with pytest.raises(FileError, match="other data or weights"):
+    with pytest.raises(FileError, match=r"different data or weights \(dev\)"):
         train(settings, fold, tmp_path, resume=True)
 
 
-def test_a_corpus_needs_dev_and_answers(settings, source, tmp_path):
+def test_a_corpus_needs_dev_and_gold(settings, source, tmp_path):
     examples = source.corpus.splits["train"]
     for splits, message in (
         ({"train": examples}, "no dev split"),
-        ({"train": examples, "dev": (replace(examples[0], gold=None),)}, "no answers"),
+        ({"train": examples, "dev": (replace(examples[0], gold=None),)}, "no gold grid"),
     ):
         with pytest.raises(KoalaError, match=message):
             train(settings, DataSource(replace(source.corpus, splits=splits)), tmp_path)
 
 
-def test_where_rates_fall_more_epochs_are_another_run(settings, source, tmp_path):
+def test_with_a_linear_schedule_epochs_cannot_be_added(settings, source, tmp_path):
     falling = replace(settings, training=replace(settings.training, schedule="linear", epochs=1))
     train(falling, source, tmp_path)
     longer = replace(falling, training=replace(falling.training, epochs=2))
-    with pytest.raises(FileError, match="other settings"):
+    with pytest.raises(FileError, match=r"training\.epochs: 1 there, 2 here"):
         train(longer, source, tmp_path, resume=True)
 
 
-def test_a_run_remembers_the_weights_it_began_with(settings, source, tmp_path):
+def test_a_run_cannot_be_resumed_with_different_weights(settings, source, tmp_path):
     stage = tmp_path / "stage"
     shutil.copytree(settings.encoder.name, stage)
     begun = replace(settings, encoder=replace(settings.encoder, weights=str(stage)))
@@ -129,24 +147,24 @@ def test_a_run_remembers_the_weights_it_began_with(settings, source, tmp_path):
     weights = load_file(stage / WEIGHTS)
     name = next(name for name in weights if weights[name].is_floating_point())
     save_file({**weights, name: weights[name] + 1}, stage / WEIGHTS, metadata={"format": "pt"})
-    with pytest.raises(FileError, match="other data or weights"):
+    with pytest.raises(FileError, match=r"different data or weights \(text\)"):
         train(begun, source, tmp_path / "run", resume=True)
 
 
-def test_a_run_remembers_the_grids_it_learned_from(settings, source, tmp_path):
+def test_a_run_cannot_be_resumed_with_different_extra_texts(settings, source, tmp_path):
     grids = tmp_path / "grids.jsonl"
     grids.write_text(write_examples(source.corpus.splits["train"]))
     begun = replace(settings, training=replace(settings.training, extra=str(grids)))
     train(begun, source, tmp_path / "run")
     origin = tmp_path / "run" / ORIGIN
-    remembered = json.loads(origin.read_text())
-    assert remembered.keys() == {"train", "dev", "extra"}
-    # A run of before, which did not remember its grids, goes on.
-    origin.write_text(json.dumps({n: d for n, d in remembered.items() if n != "extra"}))
+    recorded = json.loads(origin.read_text())
+    assert recorded.keys() == {"train", "dev", "extra"}
+    # A run of an earlier version, which did not record its extra texts, can be resumed.
+    origin.write_text(json.dumps({n: d for n, d in recorded.items() if n != "extra"}))
     train(begun, source, tmp_path / "run", resume=True)
-    origin.write_text(json.dumps(remembered))
+    origin.write_text(json.dumps(recorded))
     grids.write_text(grids.read_text().splitlines()[0] + "\n")
-    with pytest.raises(FileError, match="other data or weights"):
+    with pytest.raises(FileError, match=r"different data or weights \(extra\)"):
         train(begun, source, tmp_path / "run", resume=True)
 
 
@@ -182,7 +200,7 @@ is_used = false
 
 @pytest.fixture(scope="module")
 def ablated(settings, source, tmp_path_factory):
-    """A table, its results and the folder they lie in."""
+    """A table, its results and the folder of its runs."""
     folder = tmp_path_factory.mktemp("ablation")
     ablation = read_ablation(write_table(folder, settings))
     return ablation, run_ablation(ablation, source, folder / "runs"), folder / "runs"
@@ -203,22 +221,22 @@ def test_an_ablation_runs_every_row_and_seed_once(ablated, source):
     assert "| 70.4 |" in table
     for name in ("actions", "questions-f1", "questions-precision", "questions-recall"):
         assert "− ConceptNet" in (runs / f"{ablation.path.stem}-{name}.svg").read_text()
-    # Again: nothing is trained, the same numbers come.
-    told = []
-    again = run_ablation(ablation, source, runs, tell=told.append)
+    # The second time nothing is trained, and the results are the same.
+    messages = []
+    again = run_ablation(ablation, source, runs, tell=messages.append)
     assert again == results
-    assert len(told) == 4
+    assert len(messages) == 4
 
 
-def test_a_finished_row_of_other_settings_is_refused(settings, source, ablated, tmp_path):
+def test_a_finished_row_with_different_settings_is_refused(settings, source, ablated, tmp_path):
     _, _, runs = ablated
     other = replace(settings, loss=replace(settings.loss, location=0.7))
     changed = read_ablation(write_table(tmp_path, other))
-    with pytest.raises(FileError, match="other settings"):
+    with pytest.raises(FileError, match=r"loss\.location: 0\.3 there, 0\.7 here"):
         run_ablation(changed, source, runs)
 
 
-def test_an_unfinished_row_goes_on(ablated, source):
+def test_an_unfinished_row_is_resumed(ablated, source):
     ablation, first, runs = ablated
     (runs / "koala-seed0" / REPORT).unlink()
     again = run_ablation(ablation, source, runs)
@@ -226,7 +244,7 @@ def test_an_unfinished_row_goes_on(ablated, source):
     assert again[0].reports[0].document == first[0].reports[0].document
 
 
-def test_the_rows_of_a_table_are_of_one_corpus(settings, tmp_path):
+def test_the_rows_of_a_table_must_be_for_one_corpus(settings, tmp_path):
     ablation = read_ablation(write_table(tmp_path, settings))
     assert find_corpus_name(ablation) == "propara"
     other = tmp_path / "other.toml"
@@ -256,7 +274,7 @@ CONFIGS = sorted(Path(__file__).parents[2].joinpath("configs").rglob("*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_settings_file_can_be_read_and_says_what_it_is_for(path):
+def test_every_settings_file_can_be_read_and_has_a_description(path):
     if path.parent.name == "pretraining":
         from koala.settings.pretraining import read_pretraining_settings
 
@@ -270,7 +288,7 @@ def test_every_settings_file_can_be_read_and_says_what_it_is_for(path):
         assert read_settings(path).reproduces
 
 
-def test_grids_of_another_tracker_are_learned_from_too(settings, source, tmp_path):
+def test_every_epoch_samples_extra_texts(settings, source, tmp_path):
     grids = [example.gold for example in source.corpus.splits["train"]]
     many = [replace(grid, id=f"{grid.id}-{copy}") for copy in range(4) for grid in grids]
     (tmp_path / "made.jsonl").write_text("".join(grid.to_json() + "\n" for grid in many))
@@ -282,13 +300,13 @@ def test_grids_of_another_tracker_are_learned_from_too(settings, source, tmp_pat
     assert len(data.extra) == 4 * len(data.train)
     assert source.get(settings).extra == ()
     training = Training(changed, data, tmp_path / "run")
-    sampled = training._draw_extra(1)
+    sampled = training._sample_extra(1)
     assert 0 < len(sampled) <= len(data.train) / 2
-    assert sampled == training._draw_extra(1)
+    assert sampled == training._sample_extra(1)
     assert training.run().epoch == 1
 
 
-def test_the_epoch_may_be_chosen_by_the_expected_score(settings, source, tmp_path):
+def test_the_epoch_can_be_selected_by_mbr_f1(settings, source, tmp_path):
     training = replace(settings.training, selection="mbr", epochs=3, patience=3)
     report = train(replace(settings, training=training), source, tmp_path / "run")
     lines = read_log(tmp_path / "run" / "log.jsonl")

@@ -1,4 +1,4 @@
-"""Several processes do what one does: together they have the batch, the loss and the gradient."""
+"""Several processes share each batch and compute the losses and gradients of one process."""
 
 import json
 from dataclasses import replace
@@ -27,12 +27,13 @@ from koala.training.loss import (  # noqa: E402
 from .. import tiny  # noqa: E402
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
-"""Sums in another order; Adam makes a little more of that. Training moves weights by 1e-3."""
+"""Sums in a different order round differently, and Adam amplifies it. Training changes weights by
+about 1e-3."""
 
 
 @pytest.fixture(scope="module")
 def items(settings):
-    """Six entities of three procedures; one of two is left out, so that shares are uneven."""
+    """Five entities of three procedures, so that the shares have different sizes."""
     found = build_training_data(tiny.build_corpus(), settings).train
     return [*found[:1], *found[2:]]
 
@@ -41,13 +42,13 @@ def items(settings):
 def test_every_procedure_is_in_one_share(items, n):
     shares = [take_share(items, index, n) for index in range(n)]
     assert sorted(id(item) for share in shares for item in share) == sorted(map(id, items))
-    homes = [{id(item.procedure) for item in share} for share in shares]
-    assert sum(map(len, homes)) == len(group_items(items))
+    procedures = [{id(item.procedure) for item in share} for share in shares]
+    assert sum(map(len, procedures)) == len(group_items(items))
     assert sum(not share for share in shares) == max(0, n - 3)
 
 
-def say_otherwise(item):
-    """Two annotators of some entities, one of whom does not say where they are."""
+def build_annotators(item):
+    """Give two annotators to some entities; they disagree with gold, one names no location."""
     locations = item.gold.locations
     rows = [
         [UNKNOWN if location != ABSENT else location for location in locations],
@@ -66,8 +67,8 @@ def say_otherwise(item):
     ],
     ids=["published", "paper", "annotators"],
 )
-def test_the_losses_of_shares_add_up_to_that_of_the_batch(settings, items, loss, annotators, n):
-    items = [replace(item, annotators=say_otherwise(item)) for item in items]
+def test_the_losses_of_shares_add_up_to_those_of_the_batch(settings, items, loss, annotators, n):
+    items = [replace(item, annotators=build_annotators(item)) for item in items]
     torch.manual_seed(0)
     model = build_model(replace(settings, loss=loss)).eval()
     batcher = build_batcher(settings)
@@ -86,7 +87,7 @@ def test_the_losses_of_shares_add_up_to_that_of_the_batch(settings, items, loss,
         expected = getattr(whole, name).item()
         weighed = sum(getattr(each, name).item() for _, each in parts)
         assert weighed == pytest.approx(expected, rel=1e-5)
-        # Shares differ in size: their plain mean is another number.
+        # The shares differ in size, so their unweighted mean is a different number.
         plain = sum(getattr(each, name).item() for each, _ in parts) / n
         assert plain != pytest.approx(expected, rel=1e-4)
     parameter = model.states.output.weight
@@ -96,7 +97,7 @@ def test_the_losses_of_shares_add_up_to_that_of_the_batch(settings, items, loss,
 
 
 def read_epochs(folder):
-    """Losses and scores of each epoch, without the times and what was not measured."""
+    """Read losses and scores of each epoch, without times and missing values."""
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     return [
         {k: v for k, v in line.items() if "seconds" not in k and v is not None} for line in lines
@@ -104,12 +105,12 @@ def read_epochs(folder):
 
 
 @pytest.mark.parametrize("file", ["best.safetensors", "last.safetensors"])
-def test_two_processes_learn_what_one_does(alone_and_together, file):
+def test_two_processes_give_the_weights_of_one(alone_and_together, file):
     one, two = (load_file(folder / "train" / file) for folder in alone_and_together[:2])
     torch.testing.assert_close(two, one, **CLOSE)
 
 
-def test_two_processes_log_what_one_does(alone_and_together):
+def test_two_processes_give_the_log_of_one(alone_and_together):
     alone, together, _ = alone_and_together
     one, two = read_epochs(alone / "train"), read_epochs(together / "train")
     assert len(one) == len(two) == 3
@@ -117,7 +118,7 @@ def test_two_processes_log_what_one_does(alone_and_together):
         assert ours == pytest.approx(theirs, rel=1e-4)
 
 
-def test_a_share_taken_for_the_whole_would_be_seen(alone_and_together):
+def test_unweighed_losses_of_shares_would_be_detected(alone_and_together):
     alone, together, _ = alone_and_together
     one = load_file(alone / "train" / "last.safetensors")
     wrong = load_file(together / "wrong" / "last.safetensors")
@@ -127,7 +128,7 @@ def test_a_share_taken_for_the_whole_would_be_seen(alone_and_together):
     assert wrong_first["loss"] != pytest.approx(first["loss"], rel=1e-2)
 
 
-def test_two_processes_go_on_where_they_were(alone_and_together):
+def test_two_processes_resume_exactly(alone_and_together):
     _, together, _ = alone_and_together
     whole, parts = (load_file(together / name / "last.safetensors") for name in ("train", "parts"))
     assert whole.keys() == parts.keys()
@@ -135,9 +136,9 @@ def test_two_processes_go_on_where_they_were(alone_and_together):
     assert read_epochs(together / "parts") == read_epochs(together / "train")
 
 
-def test_one_of_two_processes_talks(alone_and_together):
+def test_only_one_of_two_processes_prints(alone_and_together):
     _, together, printed = alone_and_together
-    # Three calls with --json, one with a table, two folders of a language model.
+    # Three calls with --json, one with a table, two language-model stages.
     assert printed.count('"signature"') == 3
     assert printed.count("Dev, epoch") == 1
     assert printed.count(str(together / "stage")) == 1

@@ -1,1 +1,1 @@
-"""Training the tracker: loss, loop, checkpoints."""
+"""Training: data, loss, loop, checkpoints, calibration, cross-validation, discovery, export."""

@@ -1,4 +1,4 @@
-"""How much of its attention a model gives to the triples that are labelled relevant (figure 7)."""
+"""How much attention a model pays to the triples that are labelled relevant (figure 7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,23 +15,24 @@ from koala.training.loss import attention_at_gold_location
 
 @dataclass(frozen=True, slots=True)
 class AttentionFigures:
-    """Over the steps with exactly one labelled triple among several."""
+    """Attention in the steps that have exactly one labelled triple among several."""
 
     steps: int
+    """Number of such steps, of the state tracker and the location predictor together."""
     weight: float
-    """Average attention to the labelled triple."""
+    """Mean attention to the labelled triple."""
     top: float
-    """Share of the labelled triples that get the most attention of all; of n that get the same,
-    each counts 1/n: where a step does not name the entity, all triples get the same."""
+    """Share of steps in which the labelled triple gets the highest attention. If n triples tie, the
+    step counts 1/n: where a step does not name the entity, all triples get the same attention."""
 
 
 def measure_attention(
     model: KoalaModel, batcher: Batcher, items: Sequence[Item]
 ) -> AttentionFigures | None:
-    """Measure on items with gold: the state tracker's attention and, at places, the predictor's.
+    """Measure the attention of the state tracker and of the location predictor, on gold items.
 
-    None where the model attends to nothing. Steps whose gold place is no candidate tell nothing of
-    places.
+    Gives None for a model without attention. The location predictor is measured only in steps whose
+    gold location is a candidate.
     """
     weights: list[Tensor] = []
     tops: list[Tensor] = []
@@ -51,7 +52,7 @@ def measure_attention(
             (output.state_attention, gold.state_relevance),
             (at_locations, gold.location_relevance & has_location),
         )
-        # A triple that is no choice among several tells nothing.
+        # A single triple always gets all the attention.
         has_choice = torch.from_numpy(arrays.triple_mask.sum(1) > 1)
         for log_attention, labels in pairs:
             chosen, is_top = _pick_labelled(log_attention, torch.from_numpy(labels), has_choice)
@@ -65,9 +66,9 @@ def measure_attention(
 def _pick_labelled(
     log_attention: Tensor, labels: Tensor, has_choice: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Give weight, and share of being the highest, of triples labelled alone: both (chosen,).
+    """Give the attention to triples labelled alone, and their share of the top: both (chosen,).
 
-    Shapes: (batch, steps, triples) both; has_choice (batch,).
+    Shapes: log_attention and labels (batch, steps, triples), has_choice (batch,).
     """
     attention = log_attention.exp().cpu()
     is_alone = (labels.sum(-1) == 1) & has_choice[:, None]

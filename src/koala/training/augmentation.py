@@ -1,4 +1,4 @@
-"""Hide the questions of some training texts, so that a network does not need them."""
+"""Augmentation: some training texts are read without their question."""
 
 import random
 from collections.abc import Sequence
@@ -8,16 +8,16 @@ from koala.inputs.examples import Item, group_items
 
 
 def hide_questions(items: Sequence[Item], share: float, seed: int) -> list[Item]:
-    """Leave out the prompts of some procedures, by chance.
+    """Remove the questions of a random share of the procedures.
 
-    Those of koala's own corpus are always left out: they are titles, and who brings a text of that
-    kind seldom gives one.
+    Networks thus learn to work without a question. The questions of koala's own corpus are always
+    removed: they are titles, which users seldom give.
     """
     generator = random.Random(seed)
-    found: list[Item] = []
+    result: list[Item] = []
     for group in group_items(items):
         if generator.random() < share or group[0].procedure.convention == "koala":
-            bare = replace(group[0].procedure, question="")
-            group = [replace(item, procedure=bare) for item in group]
-        found += group
-    return found
+            without = replace(group[0].procedure, question="")
+            group = [replace(item, procedure=without) for item in group]
+        result += group
+    return result

@@ -1,4 +1,4 @@
-"""Temperatures and the location reranker, fitted on dev, and how calibrated a network then is."""
+"""Temperature scaling, the location reranker and the calibration error, all on dev."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -17,13 +17,14 @@ from koala.inputs.targets import IGNORED, TAGS, build_gold
 from koala.network.output import Output, log_softmax
 
 _TEMPERATURES = np.exp(np.linspace(np.log(0.5), np.log(6.0), 50))
+"""The temperatures that are tried."""
 _BINS = 10
 
 Floats = NDArray[np.float64]
 
 
 def find_temperatures(scored: Sequence[Scored]) -> Temperatures:
-    """Find the temperatures under which gold tags and locations are the most probable."""
+    """Find the temperatures of tags and locations with the lowest NLL of gold."""
     known = _with_gold(scored)
     tag = _search(lambda t: _measure(_tag_nll, known, t))
     location = _search(lambda t: _measure(_location_nll, known, t))
@@ -33,7 +34,7 @@ def find_temperatures(scored: Sequence[Scored]) -> Temperatures:
 def measure_nll(
     scored: Sequence[Scored], temperatures: Temperatures = (1.0, 1.0)
 ) -> tuple[float, float]:
-    """Give the mean NLL of gold tags and of gold locations."""
+    """Give the mean NLL of the gold tags and of the gold locations."""
     known = _with_gold(scored)
     tag, location = temperatures
     return _measure(_tag_nll, known, tag), _measure(_location_nll, known, location)
@@ -84,13 +85,13 @@ def _location_nll(
 
 
 _PENALTY = 5.0
-"""On the squared distance of the reranker's weights from those that change nothing."""
+"""Penalty on the squared distance of the reranker's weights from the neutral ones."""
 
 
 def fit_reranker(scored: Sequence[Scored], temperatures: Temperatures) -> LocationReranker:
     """Fit the location reranker by maximum likelihood of the gold locations.
 
-    With weight 1 for the network and 0 for all else it changes nothing; the penalty keeps it near.
+    A penalty draws it towards the neutral weights: 1 for the network and 0 for all features.
     """
     known = _with_gold(scored)
     cells = [cell for one in known for cell in _describe_cells(*one, temperatures)]
@@ -113,18 +114,22 @@ def fit_reranker(scored: Sequence[Scored], temperatures: Temperatures) -> Locati
 def _describe_cells(
     item: Item, output: Output, index: int, temperatures: Temperatures
 ) -> Iterator[tuple[Floats, int]]:
-    """Give (candidates, 1 + weights) of each position that has a gold location, and which it is."""
-    said = log_softmax(output.with_temperatures(*temperatures).location_scores(index))[:, :, None]
-    features = np.concatenate([said, describe_locations(item.procedure, item.entity)], axis=2)
+    """Give the features and the gold candidate of each position that has one.
+
+    Features are (candidates, 1 + features): first the network's log probability, then the others.
+    """
+    scaled = output.with_temperatures(*temperatures)
+    network = log_softmax(scaled.location_scores(index))[:, :, None]
+    features = np.concatenate([network, describe_locations(item.procedure, item.entity)], axis=2)
     for position, location in enumerate(build_gold([item]).locations[0]):
         if location != IGNORED:
             yield features[position], int(location)
 
 
 def measure_calibration(grids: Sequence[Grid], gold: dict[str, Grid]) -> float:
-    """Give the expected calibration error of all cells: how far confidence is from being right.
+    """Give the expected calibration error of all cells: the gap of confidence and accuracy.
 
-    A cell is right if action and place are. Ten bins of equal width.
+    A cell is right if its action and its location are. Uses ten bins of equal width.
     """
     pairs = [
         (cell.confidence or 0.0, (cell.action, cell.after) == (truth.action, truth.after))
@@ -137,8 +142,8 @@ def measure_calibration(grids: Sequence[Grid], gold: dict[str, Grid]) -> float:
     bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
     error = 0.0
     for number in range(_BINS):
-        here = bins == number
-        if here.any():
-            gap = abs(float(confidence[here].mean()) - float(is_right[here].mean()))
-            error += gap * here.sum() / len(pairs)
+        members = bins == number
+        if members.any():
+            gap = abs(float(confidence[members].mean()) - float(is_right[members].mean()))
+            error += gap * members.sum() / len(pairs)
     return error

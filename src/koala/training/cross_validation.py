@@ -1,7 +1,7 @@
 """Cross-validation of a table's rows: each procedure is scored by a network not trained on it.
 
-Train and dev are parted anew; every part is dev once. Dev alone has 43 procedures of ProPara, too
-few to choose by; all of both have 434.
+Train and dev are pooled and split into folds; each fold is dev once. ProPara's dev split alone has
+43 procedures, too few to compare models; train and dev have 434.
 """
 
 import json
@@ -40,28 +40,28 @@ Scores = DocumentScores | RecipesScores
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """In how many parts all procedures are, and which of them are scored."""
+    """The number of folds, and which of them are scored."""
 
     total: int
     only: tuple[int, ...] = ()
-    """Numbers from 1 on; some are quicker and say less. Empty: all."""
+    """Numbers of folds, from 1; fewer folds are faster and less precise. Empty: all."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The parts that are scored, in order."""
+        """The folds that are scored, in order."""
         return tuple(sorted(set(self.only))) or tuple(range(1, self.total + 1))
 
     @property
     def name(self) -> str:
-        """What files are called by."""
+        """The part of file names that says which folds were scored."""
         return "-".join([f"{self.total}-folds", *map(str, self.numbers if self.only else ())])
 
     def describe(self) -> str:
         """Say in words which procedures are scored."""
         if not self.only:
             return (
-                "All procedures of train and dev, each scored by that network of "
-                f"{self.total} folds that has not learned from it"
+                f"{self.total}-fold cross-validation on train and dev: each procedure is scored by "
+                "the network that was not trained on it"
             )
         numbers = ", ".join(map(str, self.numbers))
         return f"The procedures of train and dev in fold {numbers} of {self.total}"
@@ -69,19 +69,19 @@ class Folds:
 
 @dataclass(frozen=True, slots=True)
 class ValidatedRow:
-    """A row over all folds: the runs, and all procedures scored together."""
+    """A row over all folds: its runs, and the scores of all procedures pooled."""
 
     result: RowResult
     viterbi: Scores
-    """Of Viterbi decoding."""
+    """Scores of Viterbi decoding."""
     mbr: Scores | None
-    """Of MBR decoding, where the task has it."""
+    """Scores of MBR decoding, if the task has it."""
     comparison: Comparison | None = None
-    """With the first row, where the procedures are enough; Recipes' changes have none."""
+    """Comparison with the first row; None for too few procedures, and for Recipes."""
 
     @property
     def best(self) -> Scores:
-        """What rows are compared by."""
+        """The scores by which rows are compared: MBR, if the task has it."""
         return self.mbr or self.viterbi
 
 
@@ -94,7 +94,7 @@ def run_folds(
     tell: Tell = lambda _: None,
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> list[ValidatedRow]:
-    """Run what is not yet run, fold by fold, with the table's first seed."""
+    """Train every row on every fold with the table's first seed, unless that run is finished."""
     seed = ablation.seeds[0]
     settings = [read_row(ablation, row, seed) for row in ablation.rows]
     sources = {n: source.over(_build_fold(source.corpus, n, folds)) for n in folds.numbers}
@@ -123,14 +123,17 @@ def _build_fold(corpus: Corpus, number: int, folds: Folds) -> Corpus:
     fold = build_fold(corpus, number, folds.total)
     if not (fold.splits["train"] and fold.splits["dev"]):
         n = len(corpus.take("train")) + len(corpus.take("dev"))
-        raise KoalaError(f"{folds.total} folds are too many for {n} procedures: one is empty.")
+        raise KoalaError(
+            f"{folds.total} folds are too many for {n} procedures: fold {number} is empty. Choose "
+            "fewer folds."
+        )
     return fold
 
 
 def _validate(
     result: RowResult, runs: Sequence[Path], task: Task, gold: dict[str, Grid]
 ) -> ValidatedRow:
-    """Put the grids of all folds together and score them."""
+    """Pool the grids of all folds and score them."""
     suffix, _ = task.write(())
     viterbi, mbr = (_read_all([run / f"{name}{suffix}" for run in runs]) for name in (VITERBI, MBR))
     return ValidatedRow(result, task.score(viterbi, gold), task.score(mbr, gold) if mbr else None)
@@ -149,7 +152,7 @@ def _compare(one: Scores, other: Scores) -> Comparison | None:
 
 
 def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow], folds: Folds) -> str:
-    """Render the rows in Markdown: all procedures together, and how much folds differ."""
+    """Render the rows in Markdown: scores of all procedures pooled, and the spread over folds."""
     head = ["model", "F1, Viterbi", "P", "R", "F1, MBR", "against the first row, 95 %"]
     head += ["F1 of folds", "NLL: tags", "locations"]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
@@ -163,13 +166,13 @@ def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow], folds: Folds)
         cells += [f"{value:.3f}" for value in _average_nll(row.result.reports)]
         lines.append(f"| {' | '.join(cells)} |")
     epoch = (
-        "the last epoch, which nobody chose."
+        "scores of the last epoch."
         if all(row.result.is_last for row in rows)
-        else "the epoch was chosen on what is scored, so these are upper figures."
+        else "scores of the epoch that is best on the scored fold, so they are optimistic."
     )
     about = (
-        f"{folds.describe()}; {epoch} P, R and the difference are those of MBR decoding where the "
-        "task has it. NLL is measured under temperatures fitted on the fold. "
+        f"{folds.describe()}; {epoch} P, R and the difference are those of MBR decoding if the "
+        "task has it. NLL is measured with temperatures fitted on the fold. "
         f"Seed {ablation.seeds[0]}."
     )
     return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
@@ -188,7 +191,7 @@ def _average_nll(reports: Sequence[RunReport]) -> list[float]:
 
 
 def list_folds(rows: Sequence[ValidatedRow]) -> list[dict[str, object]]:
-    """Give all numbers, as JSON has them."""
+    """Give all numbers as plain values, for JSON."""
     found = []
     for row in rows:
         values = asdict(row.result) | {
@@ -204,7 +207,7 @@ def list_folds(rows: Sequence[ValidatedRow]) -> list[dict[str, object]]:
 def write_folds(
     ablation: Ablation, rows: Sequence[ValidatedRow], folds: Folds, folder: Path
 ) -> None:
-    """Write the table and its numbers beside the runs, called as the table's file."""
+    """Write the table as Markdown and JSON into the folder of the runs, named after its file."""
     name = f"{ablation.path.stem}-{folds.name}"
     write_text(folder / f"{name}.md", render_folds(ablation, rows, folds))
     write_text(folder / f"{name}.json", json.dumps(list_folds(rows), indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""Corpus → items: annotated procedures, retrieved triples, gold rows and relevance labels."""
+"""Training data: a corpus as items with triples, gold rows, relevance labels and annotators."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +23,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """Items to learn from, and examples to choose by."""
+    """Items to train on, and items to evaluate on."""
 
     train: tuple[Item, ...]
     dev: tuple[Item, ...]
     dev_gold: dict[str, Grid]
+    """Gold grids of dev, by the id of the procedure."""
     extra: tuple[Item, ...] = ()
-    """Items of further texts, from which every epoch draws a sample."""
+    """Items of extra training texts; every epoch takes a random sample of them."""
 
 
 def build_training_data(
@@ -39,7 +40,11 @@ def build_training_data(
     extra: Sequence[Example] = (),
     progress: Progress | None = None,
 ) -> TrainingData:
-    """Read a corpus for training: verbs are counted, and gold candidates added, on train only."""
+    """Build items from the train and dev splits of a corpus and from extra examples.
+
+    Verbs for the relevance labels are counted on train only; gold locations are added to the
+    candidates of training texts only.
+    """
     train, dev = (_with_gold(corpus.take(split)) for split in ("train", "dev"))
     training = settings.training
     texts = [example.procedure for example in (*train, *dev, *_with_gold(extra))]
@@ -67,7 +72,7 @@ def build_training_data(
         dev=_add_gold(
             procedures[n:end], dev, triples[n:end], verbs, has_participation=has_participation
         ),
-        # As it was written: decoded grids name locations as the text does, too.
+        # As the corpus wrote it: decoded grids name locations as the text does, too.
         dev_gold={e.procedure.id: e.gold for e in corpus.take("dev") if e.gold},
         extra=_add_gold(others, further, triples[end:], verbs, has_participation=has_participation),
     )
@@ -76,10 +81,10 @@ def build_training_data(
 def _read_texts(
     texts: Sequence[Procedure], settings: Settings, progress: Progress | None
 ) -> tuple[list[Procedure], Triples]:
-    """Annotate texts and retrieve their triples, once for those that come again under other ids."""
-    known: dict[Procedure, int] = {}
-    numbers = [known.setdefault(replace(text, id=""), len(known)) for text in texts]
-    annotated = annotate_as(settings.text, list(known))
+    """Annotate texts and retrieve their triples; texts that differ only in id are done once."""
+    distinct: dict[Procedure, int] = {}
+    numbers = [distinct.setdefault(replace(text, id=""), len(distinct)) for text in texts]
+    annotated = annotate_as(settings.text, list(distinct))
     triples = find_triples(annotated, settings.knowledge, progress=progress)
     procedures = [
         replace(annotated[number], id=text.id) for number, text in zip(numbers, texts, strict=True)
@@ -88,9 +93,12 @@ def _read_texts(
 
 
 def _with_gold(examples: Sequence[Example]) -> Sequence[Example]:
-    bare = next((example for example in examples if example.gold is None), None)
-    if bare is not None:
-        raise KoalaError(f"Procedure {bare.procedure.id} has no answers to learn from.")
+    unanswered = next((example for example in examples if example.gold is None), None)
+    if unanswered is not None:
+        raise KoalaError(
+            f"Procedure {unanswered.procedure.id} has no gold grid. Training needs one for every "
+            "procedure of train and dev and of extra texts."
+        )
     return examples
 
 
@@ -102,16 +110,16 @@ def _add_gold(
     *,
     has_participation: bool,
 ) -> tuple[Item, ...]:
-    """Build items that know what is right, and which triples say so."""
+    """Build items with their gold rows, relevance labels and participation."""
     gold = [row for example in examples if example.gold for row in example.gold.rows]
     participation = [
-        used
+        own
         for example in examples
-        for used in _find_participation(example, has_participation=has_participation)
+        for own in _find_participation(example, has_participation=has_participation)
     ]
     return tuple(
-        replace(item, gold=row, relevance=_label(row, item, verbs), participation=used)
-        for item, row, used in zip(
+        replace(item, gold=row, relevance=_label(row, item, verbs), participation=own)
+        for item, row, own in zip(
             build_items(procedures, triples), gold, participation, strict=True
         )
     )
@@ -120,13 +128,16 @@ def _add_gold(
 def _find_participation(
     example: Example, *, has_participation: bool
 ) -> Sequence[Participation | None]:
-    """Give which steps use each entity and where they lead, where a network is to say so."""
+    """Give for each entity the steps that use it and their locations.
+
+    Gives None for each entity if the network does not predict participation.
+    """
     if not has_participation:
         return [None] * len(example.procedure.entities)
     if example.takes_part is None or example.gold is None:
         raise KoalaError(
-            f"Procedure {example.procedure.id}: nothing says which steps use an entity. "
-            'Recipes do ("exist"); for other texts set decoder.tags to "changes".'
+            f"Procedure {example.procedure.id}: the corpus does not say which steps use an entity. "
+            'Recipes does ("exist"); for other corpora set decoder.tags = "changes".'
         )
     rows = [row.locations for row in example.gold.rows]
     locations = tuple(
@@ -143,10 +154,11 @@ def _find_participation(
 
 
 def find_step_locations(used: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Find what the place of a step of a recipe may be, from where all it uses was and is.
+    """Give the locations that count as right for a step of a recipe.
 
-    One place for all; or somewhere (`?`), where something was taken out; else none, and where all
-    that is used stays in one place, that may as well be the step's.
+    `used` has the location before and after the step of each ingredient that it uses. The answer is
+    where ingredients moved to; else `?` if one was taken out of a known location; else STAYS, and
+    if all of them stay in one known location, that location, too.
     """
     came_to = {after for before, after in used if after != before}
     named = came_to - {UNKNOWN}
@@ -161,48 +173,51 @@ def find_step_locations(used: Sequence[tuple[str, str]]) -> frozenset[str]:
 
 
 def add_annotators(items: Sequence[Item], examples: Sequence[Example]) -> tuple[Item, ...]:
-    """Add what single annotators said of each entity, with places called as candidates are.
+    """Add the rows of single annotators to each entity, with locations named like candidates.
 
-    All have as many, so that no batch weighs them otherwise than another: where one is missing,
-    gold stands in.
+    All items get the same number of annotators, so that every batch weighs them alike; gold
+    replaces a missing one.
     """
     if not any(example.annotators for example in examples):
         raise KoalaError(
-            "training.annotators asks for what single annotators said; the corpus has none. Put "
-            "the published labels (sentence-labels/) beside it, or set it to 0."
+            "training.annotators needs the labels of single annotators, and the corpus has none. "
+            "Put the published labels (sentence-labels/) beside it, or set it to 0."
         )
-    said = [
+    annotated = [
         tuple(grid.rows[number] for grid in example.annotators)
         for example in examples
         for number in range(len(example.procedure.entities))
     ]
-    locations = {location for rows in said for row in rows for location in row.locations}
+    locations = {location for rows in annotated for row in rows for location in row.locations}
     phrases = sorted(locations - {ABSENT, UNKNOWN, UNSAID})
-    heard = {
+    names_in = {
         phrase: [candidate.name for candidate in find_candidates([Step(phrase, words=text.words)])]
         for phrase, text in zip(phrases, analyze(phrases), strict=True)
     }
-    n = max(map(len, said))
+    n = max(map(len, annotated))
     with_annotators = []
-    for item, rows in zip(items, said, strict=True):
-        named = [_name_as_candidates(row, item, heard) for row in rows]
+    for item, rows in zip(items, annotated, strict=True):
+        named = [_name_as_candidates(row, item, names_in) for row in rows]
         missing = [item.gold] * (n - len(named)) if item.gold else []
         with_annotators.append(replace(item, annotators=(*named, *missing)))
     return tuple(with_annotators)
 
 
-def _name_as_candidates(row: Row, item: Item, heard: Mapping[str, Sequence[str]]) -> Row:
-    """Call each place as the candidate is called that it names first: "in the lake" is "lake"."""
+def _name_as_candidates(row: Row, item: Item, names_in: Mapping[str, Sequence[str]]) -> Row:
+    """Rename each location to the first candidate that it names: "in the lake" becomes "lake".
+
+    `names_in` gives the candidate names found in each phrase.
+    """
     steps, known = item.procedure.steps, {}
     for candidate in item.procedure.candidates:
-        # As it stands in the text, too: the tagger takes "leaves" alone for a verb.
+        # The wording of the text counts, too: the tagger takes "leaves" alone for a verb.
         for span in candidate.mentions:
             words = steps[span.step].words[span.start : span.end]
             known[" ".join(word.text.lower() for word in words)] = candidate.name
     known |= {candidate.name: candidate.name for candidate in item.procedure.candidates}
 
     def named(location: str) -> str:
-        names = (location, *heard.get(location, ()))
+        names = (location, *names_in.get(location, ()))
         return next((known[name] for name in names if name in known), location)
 
     return Row.from_locations(row.name, [named(location) for location in row.locations])
@@ -211,10 +226,10 @@ def _name_as_candidates(row: Row, item: Item, heard: Mapping[str, Sequence[str]]
 def name_as_candidates(
     examples: Sequence[Example], procedures: Sequence[Procedure]
 ) -> list[Example]:
-    """Call the gold locations of koala's own corpus as the candidates are called.
+    """Rename the gold locations of koala's own corpus to the names of the candidates.
 
-    The corpus writes a location as the text does ("drying cabinets"), a candidate's name is in
-    lemmas ("dry cabinet"). Grids in ProPara's convention are in lemmas already.
+    The corpus writes a location as the text does ("drying cabinets"), while a candidate's name
+    consists of lemmas ("dry cabinet"). Grids in ProPara's convention are in lemmas already.
     """
     return [
         replace(example, gold=_rename(example.gold, find_written_names(procedure)))
@@ -225,7 +240,7 @@ def name_as_candidates(
 
 
 def find_written_names(procedure: Procedure) -> dict[str, str]:
-    """Give the name of every candidate by how the text writes it, letters, digits and stems."""
+    """Map the spellings of every candidate to its name, as `squeeze` gives them and by stems."""
     names: dict[str, str] = {}
     for key in (squeeze, _squeeze_stems):
         for candidate in procedure.candidates:
@@ -236,7 +251,7 @@ def find_written_names(procedure: Procedure) -> dict[str, str]:
 
 
 def squeeze(phrase: str) -> str:
-    """Leave only letters and digits: "Round-bottom flask" is "roundbottomflask"."""
+    """Keep only letters and digits, in lower case: "Round-bottom flask" is "roundbottomflask"."""
     return "".join(letter for letter in phrase.lower() if letter.isalnum())
 
 
@@ -264,7 +279,7 @@ def _label(gold: Row, item: Item, verbs: VerbSets) -> Relevance | None:
 def add_gold_candidates(
     procedures: Sequence[Procedure], grids: Sequence[Grid | None]
 ) -> list[Procedure]:
-    """Add the gold places that are no candidates; training only, never to predict."""
+    """Add gold locations that are not yet candidates; for training only, never for prediction."""
     missing = [_find_missing(*pair) for pair in zip(procedures, grids, strict=True)]
     names = sorted({name for each in missing for name in each})
     words = dict(zip(names, (found.words for found in analyze(names)), strict=True))
@@ -281,7 +296,7 @@ def add_gold_candidates(
 
 
 def _find_missing(procedure: Procedure, gold: Grid | None) -> list[str]:
-    """Give the gold places that are no candidates, in order."""
+    """Give the gold locations that are not yet candidates, in order."""
     known = {candidate.name for candidate in procedure.candidates} | {ABSENT, UNKNOWN}
     rows = gold.rows if gold else ()
     locations = dict.fromkeys(location for row in rows for location in row.locations)

@@ -1,4 +1,4 @@
-"""The processes that train one model together, as `accelerate launch` starts them; mostly one."""
+"""Training with several processes, as `accelerate launch` starts them; also works with one."""
 
 import ctypes
 import os
@@ -15,59 +15,59 @@ from torch import Tensor, nn
 
 from koala.errors import KoalaError
 
-_PATIENCE = timedelta(hours=4)
-"""How long the others wait while the main process prepares data or scores dev."""
+_TIMEOUT = timedelta(hours=4)
+"""How long the other processes wait while the main one prepares data or scores dev."""
 _BUCKET = 1 << 24
-"""Gradients are summed so many values at a time: 64 MB."""
+"""Number of gradient values that are summed at a time: 64 MB."""
 
 _MMAP_THRESHOLD = -3
-"""Glibc's name of a setting of `mallopt`."""
+"""M_MMAP_THRESHOLD, a parameter of glibc's `mallopt`."""
 _LARGE = 1 << 22
-"""Bytes from which on memory is given back to the system as soon as it is free."""
+"""Allocations of at least so many bytes return to the system as soon as they are freed."""
 
 Value = TypeVar("Value")
 
 
 class Processes:
-    """All processes of a run, seen from one of them. Where there is one, nothing is exchanged."""
+    """All processes of a run, seen from one of them. A single process exchanges nothing."""
 
     @cached_property
     def _state(self) -> PartialState:
-        # Where it is opened first, it stays as it is: accelerate has one state a process.
-        return PartialState(cpu=_is_for_cpu(), timeout=_PATIENCE)
+        # Accelerate has one state per process; the first call decides its device and timeout.
+        return PartialState(cpu=_is_for_cpu(), timeout=_TIMEOUT)
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """The number of processes."""
         return int(self._state.num_processes)
 
     @property
     def index(self) -> int:
-        """The number of this one, from 0."""
+        """The number of this process, from 0."""
         return int(self._state.process_index)
 
     @property
     def is_main(self) -> bool:
-        """Whether this is the one that writes and talks."""
+        """Whether this is the process that writes files and messages."""
         return self.index == 0
 
     @property
     def device(self) -> torch.device:
-        """Where this one computes: a GPU of its own, where there are any."""
+        """The device of this process: its own GPU, if there are GPUs."""
         device: torch.device = self._state.device
         return device
 
     def main_first(self) -> AbstractContextManager[None]:
-        """Let the main process go first: what it leaves in a cache the others find there."""
+        """Run a block in the main process first, so that the others find what it caches."""
         first: AbstractContextManager[None] = self._state.main_process_first()
         return nullcontext() if self.n == 1 else first
 
     def wait(self) -> None:
-        """Wait until all are here."""
+        """Wait until all processes get here."""
         self._state.wait_for_everyone()
 
     def from_main(self, find: Callable[[], Value]) -> Value:
-        """Let the main process find something, and give it to all."""
+        """Call a function in the main process and give its result to all processes."""
         found = [find() if self.is_main else None]
         if self.n > 1:
             broadcast_object_list(found)
@@ -75,26 +75,26 @@ class Processes:
         return value
 
     def agree(self, value: object, problem: str) -> None:
-        """Raise an error where this process does not have what the main one has."""
+        """Raise an error if this process has a different value than the main process."""
         if self.from_main(lambda: value) != value:
             raise KoalaError(problem)
 
     def sum(self, values: Tensor) -> Tensor:
-        """Add up what all processes have."""
+        """Sum the values of all processes."""
         if self.n == 1:
             return values
         total: Tensor = reduce(values, "sum")
         return total
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Add up the gradients of all processes; what none has a gradient for stays without."""
+        """Sum the gradients of all processes; a parameter without any gradient stays without."""
         if self.n == 1:
             return
-        learned = [parameter for parameter in parameters if parameter.requires_grad]
-        has_gradient = torch.tensor([p.grad is not None for p in learned], device=self.device)
-        known = self.sum(has_gradient.long()).tolist()
-        wanted = [parameter for parameter, count in zip(learned, known, strict=True) if count]
-        for bucket in _split_buckets(wanted):
+        trained = [parameter for parameter in parameters if parameter.requires_grad]
+        has_gradient = torch.tensor([p.grad is not None for p in trained], device=self.device)
+        counts = self.sum(has_gradient.long()).tolist()
+        summed = [parameter for parameter, count in zip(trained, counts, strict=True) if count]
+        for bucket in _split_buckets(summed):
             for parameter in bucket:
                 if parameter.grad is None:
                     parameter.grad = torch.zeros_like(parameter)
@@ -107,24 +107,25 @@ class Processes:
 
 
 def give_memory_back() -> bool:
-    """Have glibc give large tensors back at once; tell whether this is glibc.
+    """Make glibc return large tensors to the system when they are freed; tell if this is glibc.
 
-    Else it keeps what was freed, and batches of ever other lengths leave holes in it: a stage of 80
-    minutes grew to more than twice the memory of its first batches.
+    By default glibc holds on to freed memory, which fragments because batches differ in length: a
+    pretraining stage of 80 minutes grew to more than twice the memory of its first batches.
     """
-    return _ask_glibc("mallopt", _MMAP_THRESHOLD, _LARGE)
+    return _call_glibc("mallopt", _MMAP_THRESHOLD, _LARGE)
 
 
 def trim_memory() -> bool:
-    """Have glibc give back what is free now; tell whether anything was.
+    """Make glibc return the memory that is free now; tell whether it returned any.
 
-    For training, whose tensors are too many for `give_memory_back`: it would be a quarter slower.
+    For the training loop, which has so many tensors that `give_memory_back` would make it a quarter
+    slower.
     """
-    return _ask_glibc("malloc_trim", 0)
+    return _call_glibc("malloc_trim", 0)
 
 
-def _ask_glibc(name: str, *numbers: int) -> bool:
-    """Call a function of the C library that other libraries do not have."""
+def _call_glibc(name: str, *numbers: int) -> bool:
+    """Call a function of the C library; give False if this library does not have it."""
     try:
         return bool(getattr(ctypes.CDLL(None), name)(*numbers))
     except (AttributeError, OSError, TypeError):
@@ -143,9 +144,11 @@ def _split_buckets(parameters: Iterable[nn.Parameter]) -> Iterator[list[nn.Param
 
 
 def _is_for_cpu() -> bool:
-    """Several processes without GPUs must say that they mean it, or accelerate sees but one.
+    """Tell whether to train on the CPU.
 
-    A Mac's GPU cannot be shared, knows no float64, and nobody has tried it here.
+    Accelerate must be told so when several processes run without GPUs, else it sees only one
+    process. A Mac's GPU is not used: processes cannot share it, it has no float64, and it is
+    untested.
     """
     if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes", "on"):
         return True

@@ -1,4 +1,4 @@
-"""A running average of the weights: what swings from batch to batch is evened out."""
+"""Exponential moving average of the weights, which smooths their changes from batch to batch."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,38 +8,40 @@ from torch import Tensor, nn
 
 
 class EMA:
-    """Keeps `share` of the old average at each step, less in the first steps; of what learns."""
+    """Average of the trained weights: average ← decay · average + (1 − decay) · weights.
 
-    def __init__(self, model: nn.Module, share: float) -> None:
-        self._share = share
+    In the first steps the decay is lower, so that the untrained weights are soon forgotten.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self._decay = decay
         self._parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self.weights = {name: p.detach().clone() for name, p in self._parameters.items()}
         self.n_steps = 0
 
     def update(self) -> None:
-        """Take in the weights as they are now."""
+        """Update the average with the current weights."""
         self.n_steps += 1
-        # The first weights are those of no training: they are soon forgotten.
-        share = min(self._share, self.n_steps / (self.n_steps + 9))
+        decay = min(self._decay, self.n_steps / (self.n_steps + 9))
         for name, parameter in self._parameters.items():
-            self.weights[name].lerp_(parameter.detach(), 1 - share)
+            self.weights[name].lerp_(parameter.detach(), 1 - decay)
 
     def load(self, weights: Mapping[str, Tensor], n_steps: int) -> None:
-        """Go on with an average that was saved."""
+        """Load a saved average."""
         for name, value in weights.items():
             self.weights[name].copy_(value)
         self.n_steps = n_steps
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Put the average into the model, and what was there back again."""
+        """Put the average into the model for the block, then restore the current weights."""
         with torch.no_grad():
-            kept = {name: p.detach().clone() for name, p in self._parameters.items()}
+            current = {name: p.detach().clone() for name, p in self._parameters.items()}
             self._copy(self.weights)
             try:
                 yield
             finally:
-                self._copy(kept)
+                self._copy(current)
 
     def _copy(self, weights: Mapping[str, Tensor]) -> None:
         for name, parameter in self._parameters.items():

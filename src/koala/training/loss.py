@@ -15,7 +15,7 @@ from koala.settings import LossSettings
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """Losses of a batch; each is 0 where nothing is there to learn from, never NaN."""
+    """Losses of a batch; a loss without targets is 0, not NaN."""
 
     state: Tensor
     location: Tensor
@@ -25,23 +25,26 @@ class Losses:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What each loss of some entities is averaged over."""
+    """The numbers of targets that the losses of some entities are averaged over."""
 
     entities: int
+    """For the state loss."""
     locations: float
+    """For the location loss; not a whole number where annotators are weighed."""
     triples: int
+    """For the attention loss: pairs of a triple and a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a network should say of some entities, and how much that counts."""
+    """The right answers for some entities, and their weight in the losses."""
 
     gold: Gold
     weight: float = 1.0
 
 
 def build_targets(items: Sequence[Item], annotators: float = 0.0) -> list[Target]:
-    """Build gold, and what each annotator said: all of them together count so much beside it."""
+    """Build the targets: gold with weight 1 − `annotators`, and single annotators with the rest."""
     views = view_items(items) if annotators else []
     if not views:
         return [Target(build_gold(items))]
@@ -55,14 +58,14 @@ def build_targets(items: Sequence[Item], annotators: float = 0.0) -> list[Target
 def compute_losses(
     output: TensorOutput, targets: Sequence[Target], crf: CRF, settings: LossSettings
 ) -> Losses:
-    """Compare a network's output with gold and, where there are any, with single annotators.
+    """Compute the losses of a network's output for gold and, if given, for single annotators.
 
-    Which triples speak for a change is known of gold alone, which comes first.
+    Gold must be the first target: only gold has relevance labels for the attention loss.
     """
     device = output.tags.device
     zero = output.tags.new_zeros(())
     state, location, n_locations = zero, zero, 0.0
-    # The same for every target, and the costly part.
+    # The expensive part, the same for every target.
     log_partition = crf.log_partition(output.tags, output.step_mask)
     for target in targets:
         tags = torch.from_numpy(target.gold.tags).to(device)
@@ -81,7 +84,7 @@ def _add_up(state: Tensor, location: Tensor, attention: Tensor, settings: LossSe
 
 
 def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSettings) -> Losses:
-    """Weigh the losses of a share of a batch: those of all shares add up to the whole batch's."""
+    """Weigh the losses of a share of a batch, so that the shares add up to the whole batch."""
     return _add_up(
         losses.state * (share.entities / max(whole.entities, 1)),
         losses.location * (share.locations / max(whole.locations, 1)),
@@ -91,13 +94,13 @@ def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSet
 
 
 def count_locations(gold: Gold, settings: LossSettings) -> int:
-    """Count the places that the location loss is averaged over."""
+    """Count the locations that the location loss is averaged over."""
     locations = gold.locations if settings.has_initial_location else gold.locations[:, 1:]
     return int((locations != IGNORED).sum())
 
 
 def count_targets(items: Sequence[Item], settings: LossSettings, annotators: float = 0.0) -> Counts:
-    """Count what the losses of some entities are averaged over."""
+    """Count the targets that the losses of some entities are averaged over."""
     targets = build_targets(items, annotators)
     gold = targets[0].gold
     n_locations = sum(target.weight * count_locations(target.gold, settings) for target in targets)
@@ -115,9 +118,9 @@ def state_loss(output: TensorOutput, tags: Tensor, crf: CRF, log_partition: Tens
 
 
 def location_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> Tensor:
-    """L_loc: −log P of the gold place, averaged over the positions where there is one (eq. 8).
+    """L_loc: −log P(gold location), averaged over the positions that have one (equation 8).
 
-    Where an ingredient of a recipe may as well stay, −log of the sum of both.
+    Where an ingredient of a recipe may stay as well, −log P(gold location or staying).
     """
     locations = torch.from_numpy(gold.locations).to(output.locations.device)
     may_stay = torch.from_numpy(gold.may_stay).to(output.locations.device)
@@ -133,7 +136,7 @@ def location_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> T
 
 
 def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> Tensor:
-    """L_attn: −log α of the relevant triples, states and places together (equation 16)."""
+    """L_attn: −log α of the relevant triples, over both states and locations (equation 16)."""
     zero = output.tags.new_zeros(())
     if output.state_attention is None or settings.attention == 0:
         return zero
@@ -156,7 +159,10 @@ def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> 
 
 
 def attention_at_gold_location(log_attention: Tensor, gold: Gold) -> Tensor:
-    """Take the row of the gold candidate at each step: (batch, steps, triples)."""
+    """Give the log attention of the gold candidate in each step: (batch, steps, triples).
+
+    Shape: log_attention (batch, candidates, steps + 1, triples).
+    """
     locations = torch.from_numpy(gold.locations[:, 1:]).to(log_attention.device).clamp(min=0)
     # (batch, candidates, steps, triples); position 0 is before step 1
     steps = log_attention[:, :, 1:]
@@ -165,5 +171,5 @@ def attention_at_gold_location(log_attention: Tensor, gold: Gold) -> Tensor:
 
 
 def _mean_where(values: Tensor, mask: Tensor) -> Tensor:
-    """Average the values at True; 0 where there is none, and no gradient from the others."""
+    """Average the values at which the mask is True, or give 0; the others get no gradient."""
     return torch.where(mask, values, 0.0).sum() / mask.sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""Adam: rates for pretrained layers and for what starts from nothing, and how they change."""
+"""Adam with separate learning rates for pretrained and new weights, and their schedule."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from torch import nn
 from koala.settings import Settings, TrainingSettings
 
 _WARM_UP = 0.1
-"""Share of all batches over which the rates rise."""
+"""Share of all batches over which the learning rates rise."""
 
 
 def build_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
-    """Build Adam with the encoder's rate for pretrained weights and the heads' for the others."""
+    """Build Adam: the learning rate for pretrained weights, the head's rate for all others."""
     training = settings.training
     head_rate = training.head_learning_rate or training.learning_rate
     groups: dict[float, list[nn.Parameter]] = {}
@@ -28,7 +28,7 @@ def build_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimiz
 
 
 def _find_trained(model: nn.Module) -> Iterator[tuple[str, nn.Parameter, int]]:
-    """Give what learns, and how many layers stand above it in its encoder."""
+    """Give the trained parameters, each with the number of layers above it in its encoder."""
     trained = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     n_layers: dict[str, int] = {}
     for name, _ in trained:
@@ -40,14 +40,14 @@ def _find_trained(model: nn.Module) -> Iterator[tuple[str, nn.Parameter, int]]:
 
 
 def _layer_of(name: str) -> tuple[str, int]:
-    """Give an encoder and the number of a layer; 0 are the embeddings."""
+    """Give the encoder and the layer of a parameter, by its name; embeddings are layer 0."""
     encoder = name.split(".transformer.")[0]
     found = re.search(r"\.layer\.(\d+)\.", name)
     return encoder, int(found[1]) + 1 if found else 0
 
 
 def set_rates(optimizer: torch.optim.Optimizer, training: TrainingSettings, done: float) -> None:
-    """Set the rates for the next batch; `done` is the share of all training that is behind."""
+    """Set the learning rates for the next batch; `done` is the share of training so far."""
     if training.schedule == "constant":
         return
     share = min(1.0, (done + 1e-3) / _WARM_UP, (1 - done) / (1 - _WARM_UP))

@@ -1,4 +1,4 @@
-"""What a finished run has to say: predictions, scores, counts, attention, a picture."""
+"""The report of a finished run: predictions and scores on dev, attention, learning curve."""
 
 import json
 import resource
@@ -29,38 +29,41 @@ VITERBI, MBR = "dev", "mbr"
 _OLD_NAMES = {"surprise": "nll", "expected": "mbr"}
 """Names in the reports of earlier versions."""
 CALIBRATION = "calibration.json"
-"""What `koala calibrate` fitted for a run."""
+"""Calibration of a run, as `koala calibrate` writes it; not every run has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """One run: how the epoch that is kept does on dev."""
+    """Scores on dev of the selected epoch of a run."""
 
     seed: int
     epoch: int
+    """The selected epoch."""
     document: dict[str, Any]
-    """As `koala evaluate --json` has it, without the single processes; `overall` in any case."""
+    """As in `koala evaluate --json`, without the single procedures; always has `overall`."""
     sentence: dict[str, Any]
-    """The published sentence level; of Recipes nothing."""
+    """Scores of ProPara's sentence-level evaluation; empty for other corpora."""
     actions: dict[str, int]
+    """Number of predicted actions of each kind."""
     attention: dict[str, float] | None
+    """Values of `AttentionFigures`."""
     seconds_per_epoch: float
     peak_memory_mb: float
     signature: str
     last_f1: float | None = None
-    """Of the last epoch, which nobody chose."""
+    """F1 of the last epoch, whichever epoch was selected."""
     temperatures: list[float] | None = None
-    """Of tags and places, found on dev."""
+    """Temperatures of tags and locations, fitted on dev."""
     mbr: dict[str, float] | None = None
-    """Precision, recall and F1 of the grids with the best expected score, under temperatures."""
+    """Precision, recall and F1 of MBR decoding with these temperatures."""
     nll: list[float] | None = None
-    """Mean −log p of gold tags and places, under temperatures."""
+    """Mean NLL of gold tags and gold locations with these temperatures."""
     selection: str | None = None
-    """Whose F1 chose the epoch; "last": nobody's."""
+    """How the epoch was selected: `training.selection`."""
 
 
 def write_report(training: Training, labels: dict[str, ProcessLabels] | None) -> RunReport:
-    """Predict dev with the epoch that is kept, score it, and write all of it beside the weights."""
+    """Predict and score dev with the selected epoch; write predictions and report to the run."""
     progress = load_checkpoint(training.folder / BEST, training.model)
     data, settings = training.data, training.settings
     task = find_task(settings)
@@ -77,9 +80,9 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     epochs = read_log(training.folder / LOG)
     mbr = None
     if "mbr" in task.decodings:
-        best = training.decode_mbr(scored, temperatures)
-        mbr = task.score(best, data.dev_gold).overall.to_dict()
-        _write_grids(best, training.folder, MBR, task)
+        mbr_grids = training.decode_mbr(scored, temperatures)
+        mbr = task.score(mbr_grids, data.dev_gold).overall.to_dict()
+        _write_grids(mbr_grids, training.folder, MBR, task)
     report = RunReport(
         seed=settings.training.seed,
         epoch=progress.epoch,
@@ -98,13 +101,13 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
     )
     _write_grids(grids, training.folder, VITERBI, task)
     draw_curve([asdict(line) for line in epochs], training.folder / CURVE)
-    # The report comes last: where it is, a run is finished.
+    # Written last, because the report marks a run as finished.
     write_text(training.folder / REPORT, json.dumps(asdict(report), indent=2) + "\n")
     return report
 
 
 def read_report(folder: Path) -> RunReport | None:
-    """Read the report of a finished run; None where it is not finished."""
+    """Read the report of a run; give None if the run is not finished."""
     path = folder / REPORT
     if not path.is_file():
         return None
@@ -113,7 +116,7 @@ def read_report(folder: Path) -> RunReport | None:
 
 
 def read_run_calibration(folder: Path) -> Calibration:
-    """Read the calibration of a run: what was fitted for it, or the temperatures of its report."""
+    """Read the calibration of a run: its calibration file, else the temperatures of its report."""
     path = folder / CALIBRATION
     if path.is_file():
         return read_calibration(path)

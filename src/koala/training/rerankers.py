@@ -1,8 +1,8 @@
-"""Fit the location reranker and the consistency weights of MBR decoding.
+"""Fit the location reranker and the cross-entity consistency weights of MBR decoding.
 
-Both correct what a network says of texts it has not learned from, so they are fitted on the dev
-split of runs: best on the folds of a cross-validation (`koala ablate --folds`), which together
-cover train and dev.
+Both correct the predictions of a network on texts it was not trained on, so they are fitted on the
+dev splits of runs. The folds of a cross-validation (`koala ablate --folds`) are best, because
+together they cover train and dev.
 """
 
 import re
@@ -34,13 +34,16 @@ from koala.training.run import DataSource
 Floats = NDArray[np.float64]
 
 _N_SAMPLES = 2000
+"""Sampled grids per procedure."""
 _PENALTY = 1.0
+"""Penalty on the squared consistency weights."""
 _FOLD = re.compile(r"-fold(\d+)of(\d+)$")
+"""How the folder of a run names its fold."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Temperature-scaled scores of a procedure that the network has not learned from."""
+    """Temperature-scaled scores of a procedure that the network was not trained on."""
 
     scored: Scored
     gold: Grid
@@ -55,7 +58,7 @@ def fit_calibration(
         tell(f"Scoring {run}.")
         found += score_run(run, corpus)
     if not found:
-        raise KoalaError("No procedure with a gold grid was found in the dev splits of the runs.")
+        raise KoalaError("The dev splits of the runs have no procedures. Choose other runs.")
     convention: Convention = found[0].scored.procedure.convention
     reranker = fit_reranker([each.scored for each in found], (1.0, 1.0))
     reranked = Calibration(rerankers={convention: reranker})
@@ -64,10 +67,14 @@ def fit_calibration(
 
 
 def score_run(run: Path, corpus: Corpus) -> list[HeldOut]:
-    """Score the dev split of a run, or of its fold; its temperatures are fitted there, too."""
+    """Score the dev split of a run, or of its fold, and fit its temperatures there."""
     model, settings = open_checkpoint(run)
     if settings.decoder.tags != "changes":
-        raise FileError(run, "predicts participation; only models of changes are calibrated.")
+        raise FileError(
+            run,
+            f'this run has decoder.tags = "{settings.decoder.tags}"; only runs with "changes" can '
+            "be calibrated.",
+        )
     fold = _FOLD.search(run.name)
     if fold:
         corpus = build_fold(corpus, int(fold[1]), int(fold[2]))
@@ -84,7 +91,7 @@ def score_run(run: Path, corpus: Corpus) -> list[HeldOut]:
 
 
 def fit_consistency(found: Sequence[HeldOut], calibration: Calibration) -> dict[str, float]:
-    """Fit the weights under which gold grids are the most probable beside sampled ones.
+    """Fit weights that make gold grids more probable than sampled ones.
 
     Maximises Σ θ·f(gold) − log mean exp θ·f(sample) − penalty · |θ|².
     """
@@ -92,7 +99,7 @@ def fit_consistency(found: Sequence[HeldOut], calibration: Calibration) -> dict[
     samples = [_sample(each, calibration) for each in found]
 
     def measure(theta: Floats) -> tuple[float, Floats]:
-        """Give the penalised negative log-likelihood and its gradient."""
+        """Give the penalised NLL and its gradient."""
         loss, gradient = _PENALTY * theta @ theta, 2 * _PENALTY * theta
         for own, features in zip(gold, samples, strict=True):
             scores = features @ theta
@@ -108,12 +115,15 @@ def fit_consistency(found: Sequence[HeldOut], calibration: Calibration) -> dict[
 def number_locations(grid: Grid) -> NDArray[np.int64]:
     """Give the locations of a grid as numbers: (1, entities, steps + 1)."""
     numbers = {ABSENT: NOWHERE, UNKNOWN: SOMEWHERE}
-    rows = [[numbers.setdefault(p, len(numbers)) for p in row.locations] for row in grid.rows]
+    rows = [
+        [numbers.setdefault(location, len(numbers)) for location in row.locations]
+        for row in grid.rows
+    ]
     return np.array([rows])
 
 
 def _sample(each: HeldOut, calibration: Calibration) -> Floats:
-    """Describe sampled grids of a procedure: (samples, features)."""
+    """Sample grids of a procedure and give their features: (samples, features)."""
     rng = np.random.default_rng(zlib.crc32(each.gold.id.encode()))
     output = calibration.apply(each.scored.output, each.scored.items)
     trajectories = [

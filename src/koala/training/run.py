@@ -1,9 +1,10 @@
-"""A whole run in a folder: data, training, report."""
+"""A whole training run in a folder: check the folder, prepare data, train, report."""
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from koala.corpora import Corpus, Example, written
 from koala.corpora.jsonl import read_examples, write_examples
@@ -19,11 +20,11 @@ from koala.training.loop import ShowBatches, Tell, Training
 from koala.training.report import RunReport, write_report
 
 SETTINGS, ORIGIN = "settings.toml", "origin.json"
-"""Of a run: its settings, and digests of the data, weights and further grids it began with."""
+"""Files of a run: its settings, and digests of the data and weights that it began with."""
 
 
 class DataSource:
-    """Prepares a corpus once for all runs that read the same knowledge."""
+    """Prepares the training data of a corpus, and caches it for runs that need the same data."""
 
     def __init__(
         self,
@@ -35,27 +36,27 @@ class DataSource:
         self.corpus = corpus
         self.labels = labels
         self._progress = progress
-        self._known: dict[tuple[object, ...], TrainingData] = {}
+        self._cache: dict[tuple[object, ...], TrainingData] = {}
 
     def over(self, corpus: Corpus) -> "DataSource":
-        """Give a source of another corpus, which shows its progress in the same way."""
+        """Give a source of another corpus that reports its progress in the same way."""
         return DataSource(corpus, progress=self._progress)
 
     def get(self, settings: Settings) -> TrainingData:
-        """Give items with the triples and candidates that the settings ask for."""
+        """Give the training data with the triples and candidates that the settings ask for."""
         knowledge, extra = settings.knowledge, settings.training.extra
         triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
         training = settings.training
         gold = (training.adds_gold_locations, settings.decoder.tags, training.annotators > 0)
         key = (settings.text, triples, gold, extra)
-        if key not in self._known:
-            self._known[key] = build_training_data(
+        if key not in self._cache:
+            self._cache[key] = build_training_data(
                 self.corpus,
                 settings,
                 extra=read_extra(extra) if extra else (),
                 progress=self._progress,
             )
-        return self._known[key]
+        return self._cache[key]
 
 
 def train(
@@ -68,9 +69,9 @@ def train(
     tell: Tell = lambda _: None,
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> RunReport:
-    """Train, or go on with a run, and report; the outcome of both is the same.
+    """Train in a folder and write a report; a resumed run gives the same result as a whole one.
 
-    What frozen encoders say of texts may be kept in a folder, for other runs to read.
+    `layers_folder` caches the outputs of a frozen text encoder for other runs.
     """
     processes = Processes()
     check_folder(folder, settings, resume=resume, corpus=source.corpus)
@@ -89,53 +90,92 @@ def train(
 def check_folder(
     folder: Path, settings: Settings, *, resume: bool, corpus: Corpus | None = None
 ) -> None:
-    """Make sure that a run can begin in a folder, or go on with what is in it.
+    """Raise an error unless a run with these settings can begin in a folder, or resume there.
 
-    Before the corpus is read, only what needs no corpus is looked at.
+    Without a corpus, only the folder and the settings are checked.
     """
     if corpus is not None and corpus.name != settings.corpus:
-        raise KoalaError(f"The settings are for {settings.corpus}; {corpus.name} came.")
+        raise KoalaError(
+            f"The settings are for the corpus {settings.corpus}, but {corpus.name} was given. "
+            "Choose other data or other settings."
+        )
     if folder.exists() and not folder.is_dir():
-        raise FileError(folder, "this is a file; a folder for the run was expected.")
+        raise FileError(folder, "this is a file; expected a folder for the run.")
     path = folder / SETTINGS
     if not Processes().is_main:
-        # The main process looks for all, and may have begun the folder by now.
+        # The main process checks for all processes, and may already have begun the folder.
         return
     if not path.is_file():
         if (folder / LAST).is_file() or (folder / BEST).is_file():
             raise FileError(folder, f"holds checkpoints but no {SETTINGS}. Choose another folder.")
         return
     if not resume:
-        raise FileError(folder, "holds a run. Go on with --resume, or choose another folder.")
-    if _essence(Settings.from_toml(read_text(path))) != _essence(settings):
-        raise FileError(path, "a run with other settings. Use them, or another folder.")
+        raise FileError(
+            folder, "already holds a run. Resume it with --resume, or choose another folder."
+        )
+    saved = Settings.from_toml(read_text(path))
+    differences = describe_differences(_fixed_settings(saved), _fixed_settings(settings))
+    if differences:
+        raise FileError(
+            folder,
+            f"holds a run with different settings ({differences}). Resume with those, or choose "
+            "another folder.",
+        )
     origin = folder / ORIGIN
     if corpus is None or not origin.is_file():
         return
     known, signed = parse_json(read_text(origin)), sign_origin(settings, corpus)
-    # Runs of before may not have remembered everything.
-    if any(signed.get(name) != digest for name, digest in known.items()):
-        raise FileError(origin, "a run that began with other data or weights. Use another folder.")
+    # Earlier versions may not have recorded all digests.
+    changed = [name for name, digest in known.items() if signed.get(name) != digest]
+    if changed:
+        raise FileError(
+            folder,
+            f"holds a run that began with different data or weights ({', '.join(changed)}). "
+            "Resume with the original ones, or choose another folder.",
+        )
+
+
+def describe_differences(theirs: Settings, ours: Settings) -> str:
+    """Name the settings that differ: "training.batch: 64 there, 16 here"; empty if none does."""
+    saved, given = _flatten(asdict(theirs)), _flatten(asdict(ours))
+    return "; ".join(
+        f"{name}: {saved[name]!r} there, {given[name]!r} here"
+        for name in saved
+        if saved[name] != given[name]
+    )
+
+
+def _flatten(tables: dict[str, Any]) -> dict[str, object]:
+    """Give settings in tables as one table: `training.batch`."""
+    flat: dict[str, object] = {}
+    for name, value in tables.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": each for key, each in value.items()}
+        else:
+            flat[name] = value
+    return flat
 
 
 def read_extra(path: str) -> list[Example]:
-    """Read further texts to learn from: JSON lines, or koala's own corpus."""
+    """Read extra training texts: JSON lines, or the train split of koala's own corpus."""
     if Path(path).is_dir() or path.endswith(".txt"):
         return written.read_examples(path)
     return read_examples(path)
 
 
 def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
-    """Give digests of train and dev, of weights that stages and runs have left to begin with, and
-    of further grids.
+    """Give digests of everything a run begins with.
+
+    These are train and dev, the annotators' labels, the weights of pretraining stages or of a run
+    to start from, and the extra texts, as far as the settings name them.
     """
     knowledge, training = settings.knowledge, settings.training
     digests = {
         split: _digest(repr(corpus.splits.get(split, ())).encode()) for split in ("train", "dev")
     }
     if training.annotators:
-        said = [example.annotators for example in corpus.splits.get("train", ())]
-        digests["annotators"] = _digest(repr(said).encode())
+        annotators = [example.annotators for example in corpus.splits.get("train", ())]
+        digests["annotators"] = _digest(repr(annotators).encode())
     files: dict[str, Path] = {}
     if settings.encoder.weights:
         files["text"] = Path(settings.encoder.weights, WEIGHTS)
@@ -155,12 +195,14 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def _essence(settings: Settings) -> Settings:
-    """Leave out what may change when a run goes on: how long it may take, in how many parts a
-    batch passes, which gives the same gradient, and its description.
+def _fixed_settings(settings: Settings) -> Settings:
+    """Reset the settings that may change when a run is resumed.
+
+    These are the number of epochs, the patience, the size of parts, which does not change the
+    gradient, and the description.
     """
     training = replace(settings.training, patience=1, part=0)
     if training.schedule == "constant" and training.selection != "last":
-        # Where rates fall until the last epoch, or it is the one kept, more would be another run.
+        # With a falling rate, or if the last epoch is selected, the number of epochs is fixed.
         training = replace(training, epochs=1)
     return replace(settings, reproduces="", training=training)

@@ -1,4 +1,4 @@
-"""Rows of a table of the paper: settings files, each run with several seeds, side by side."""
+"""Ablations: tables whose rows are settings, each trained with several seeds."""
 
 import json
 import re
@@ -23,33 +23,36 @@ _CATEGORIES = ("Cat-1", "Cat-2", "Cat-3")
 
 @dataclass(frozen=True, slots=True)
 class AblationRow:
-    """A row: its name, a settings file, what differs from that file, and the paper's test score."""
+    """A row: a settings file, values that replace those of the file, and the paper's scores."""
 
     name: str
     settings: str
+    """Path of the settings file, relative to the table's file."""
     overrides: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Tables of settings, as in a settings file."""
+    """Values that replace those of the settings file, in tables as there."""
     paper_precision: float | None = None
+    """The paper's scores on test."""
     paper_recall: float | None = None
     paper_f1: float | None = None
 
     @property
     def slug(self) -> str:
-        """The name of the row's runs: `− ConceptNet` is `minus-conceptnet`."""
+        """The row's name in the folders of its runs: `− ConceptNet` is `minus-conceptnet`."""
         words = re.findall(r"[a-z0-9]+", self.name.lower().replace("−", " minus "))
         return "-".join(words)
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """A table to run."""
+    """A table of runs, as its file describes it."""
 
     path: Path
     reproduces: str
+    """What the table reproduces, in a sentence."""
     seeds: tuple[int, ...]
     rows: tuple[AblationRow, ...]
     training: Mapping[str, Any] = field(default_factory=dict)
-    """What all rows share, whatever their own settings say: `[training]` of the table."""
+    """`[training]` of the table: values that replace those of all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +64,17 @@ class RowResult:
 
     @property
     def is_last(self) -> bool:
-        """Whether the last epoch was kept in all runs, chosen by nobody."""
+        """Whether all runs selected the last epoch, and not an epoch by its dev score."""
         return all(report.selection == "last" for report in self.reports)
 
     def mean(self, *keys: str) -> tuple[float, float]:
-        """Give mean and standard deviation over the seeds of a number of the report."""
-        values = [_dig(report, keys) for report in self.reports]
+        """Give mean and standard deviation, over the runs, of a number of the report."""
+        values = [_get_number(report, keys) for report in self.reports]
         return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
 
 
-def _dig(report: RunReport, keys: Sequence[str]) -> float:
-    """Take a number out of a report: `document`, `overall`, `f1`."""
+def _get_number(report: RunReport, keys: Sequence[str]) -> float:
+    """Get a number of a report by its keys: `document`, `overall`, `f1`."""
     value = getattr(report, keys[0])
     for key in keys[1:]:
         value = value[key]
@@ -79,10 +82,10 @@ def _dig(report: RunReport, keys: Sequence[str]) -> float:
 
 
 def read_ablation(path: Path) -> Ablation:
-    """Read a table's file: `reproduces`, `seeds`, and `[[row]]`s.
+    """Read the file of a table: `reproduces`, `seeds`, and `[[row]]`s.
 
-    `settings` names the file that all rows start from; a row may name another one, and overrides
-    single values in tables of its own (`[row.knowledge]`). `[training]` holds for all rows.
+    `settings` names the settings file of all rows; a row may name another one, and replaces single
+    values in its own tables (`[row.knowledge]`). `[training]` replaces values of all rows.
     """
     try:
         values = parse_toml(read_text(path))
@@ -96,9 +99,12 @@ def read_ablation(path: Path) -> Ablation:
 def _build_ablation(path: Path, values: Mapping[str, Any]) -> Ablation:
     rows, seeds = values.get("row"), values.get("seeds")
     if not isinstance(rows, list) or not rows:
-        raise KoalaError("no [[row]] here. `koala ablate` runs tables, `koala train` one run.")
+        raise KoalaError(
+            "no [[row]] here; expected the file of a table. Train a single settings file with "
+            "`koala train`."
+        )
     if not isinstance(seeds, list) or not seeds or not all(type(s) is int for s in seeds):
-        raise KoalaError(f"seeds is {seeds!r}; a list of numbers was expected.")
+        raise KoalaError(f"seeds is {seeds!r}; expected a list of whole numbers, such as [0, 1].")
     unknown = sorted(values.keys() - {"reproduces", "settings", "seeds", "row", "training"})
     if unknown:
         raise KoalaError(
@@ -107,14 +113,15 @@ def _build_ablation(path: Path, values: Mapping[str, Any]) -> Ablation:
         )
     training = values.get("training", {})
     if not isinstance(training, dict) or "seed" in training:
-        raise KoalaError("[training] must be a table, without a seed: `seeds` names those.")
+        raise KoalaError("[training] must be a table without a seed; `seeds` gives the seeds.")
     built = tuple(
         _build_row(row, str(values.get("settings", "")), f"row {number}: ")
         for number, row in enumerate(rows, 1)
     )
     names = [row.slug for row in built]
     if len(set(names)) < len(names):
-        raise KoalaError(f"two rows have the same name: {', '.join(names)}.")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise KoalaError(f"two rows have the same name, {twice}. Rename one of them.")
     return Ablation(path, str(values.get("reproduces", "")), tuple(seeds), built, training)
 
 
@@ -130,15 +137,18 @@ def _build_row(values: Mapping[str, Any], settings: str, where: str) -> Ablation
 
 
 def find_corpus_name(ablation: Ablation) -> str:
-    """Tell which corpus the rows of a table are for."""
+    """Give the corpus of all rows of a table."""
     names = {row.name: read_row(ablation, row).corpus for row in ablation.rows}
     if len(set(names.values())) > 1:
-        raise FileError(ablation.path, f"rows of several corpora: {names}. One was expected.")
+        listed = ", ".join(f"{row}: {corpus}" for row, corpus in names.items())
+        raise FileError(
+            ablation.path, f"the rows are for several corpora ({listed}); expected one for all."
+        )
     return next(iter(names.values()))
 
 
 def read_row(ablation: Ablation, row: AblationRow, seed: int | None = None) -> Settings:
-    """Read the settings of a row, with those that the table gives to all rows, and a seed."""
+    """Read the settings of a row: its file, its own values, the table's `[training]`, the seed."""
     values = read_values(ablation.path.parent / row.settings)
     own = {} if seed is None else {"seed": seed}
     tables = [row.overrides, {"training": {**ablation.training, **own}}]
@@ -158,9 +168,12 @@ def run_ablation(
     tell: Tell = lambda _: None,
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> list[RowResult]:
-    """Run what is not yet run, seed by seed, so that a stopped table is whole as far as it goes."""
+    """Train every row with every seed, unless that run is finished.
+
+    The first seed of all rows comes first, so that a stopped table is complete for some seeds.
+    """
     found: dict[tuple[str, int], RunReport] = {}
-    # Bad settings are found before the first run, not after the eighth.
+    # All settings are read first, so that mistakes are found before the first run.
     settings = {row: read_row(ablation, row) for row in ablation.rows}
     for seed in ablation.seeds:
         for row in ablation.rows:
@@ -179,8 +192,8 @@ def run_ablation(
 def run_or_read(
     settings: Settings, source: DataSource, run: Path, *, tell: Tell, show_batches: ShowBatches
 ) -> RunReport:
-    """Give the report of a run that is finished; train, or go on, where it is not."""
-    # A finished run of other settings is no row of this table.
+    """Give the report of a run; train or resume it first if it is not finished."""
+    # A finished run with different settings does not belong to this table.
     check_folder(run, settings, resume=True, corpus=source.corpus)
     return read_report(run) or train(
         settings, source, run, resume=True, tell=tell, show_batches=show_batches
@@ -188,16 +201,17 @@ def run_or_read(
 
 
 def list_results(results: Sequence[RowResult]) -> list[dict[str, object]]:
-    """Give all numbers of a table, as JSON has them: a row, and the report of each of its runs."""
+    """Give all numbers of a table as plain values, for JSON: each row with its runs' reports."""
     return [asdict(result) for result in results]
 
 
 def write_ablation(
     ablation: Ablation, results: Sequence[RowResult], source: DataSource, folder: Path
 ) -> None:
-    """Write the table, its numbers, and the paper's two figures; Recipes has no questions.
+    """Write the table as Markdown and JSON, and the paper's two figures as SVG.
 
-    All are called as the table's file, so that several tables may share a folder of runs.
+    The figure of ProPara's four questions is left out for Recipes. All files are named after the
+    table's file, so that several tables can share a folder of runs.
     """
     name = ablation.path.stem
     write_text(folder / f"{name}.md", render_table(ablation, results))
@@ -213,18 +227,18 @@ def write_ablation(
         return
     for measure in ("precision", "recall", "f1"):
         path = folder / f"{name}-questions-{measure}.svg"
-        sampled = {
+        bars = {
             result.row.name: {
                 question: 100 * result.mean("document", "questions", question, measure)[0]
                 for question in questions
             }
             for result in results
         }
-        draw_bars(sampled, path, title=f"The four questions on dev: {measure}", label="percent")
+        draw_bars(bars, path, title=f"The four questions on dev: {measure}", label="percent")
 
 
 def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
-    """Render a table in Markdown: ours on dev as mean ± deviation, the paper's on test beside."""
+    """Render a table in Markdown: mean ± standard deviation on dev, and the paper's test scores."""
     categories = list(_CATEGORIES) if results[0].reports[0].sentence else []
     head = [
         "model",
@@ -252,17 +266,18 @@ def render_table(ablation: Ablation, results: Sequence[RowResult]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     seeds = ", ".join(map(str, ablation.seeds))
     epoch = (
-        "The last epoch, which nobody chose."
+        "Scores are those of the last epoch."
         if all(result.is_last for result in results)
-        else "The epoch with the best F1 on dev, an upper figure; the F1 of the last epoch is none."
+        else "Scores are those of the epoch with the best F1 on dev, so they are optimistic; "
+        "last F1 is the F1 of the last epoch."
     )
     about = (
         f"Dev, mean ± standard deviation over the seeds {seeds}. {epoch} "
-        "The paper's columns are test."
+        "The paper's columns are on test."
     )
     return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
 
 
 def format_spread(scale: float, mean: float, deviation: float) -> str:
-    """Write mean ± deviation."""
+    """Format mean ± deviation with one decimal, both times `scale`."""
     return f"{scale * mean:.1f} ± {scale * deviation:.1f}"
