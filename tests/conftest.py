@@ -1,4 +1,4 @@
-"""What tests share: the real data, a random legal grid, a command line to type into."""
+"""Shared fixtures: tiny settings, the real data, the command line, runs of several processes."""
 
 import io
 import os
@@ -11,10 +11,10 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Tiny models gain nothing from threads, and lose much where the cores are busy.
+# Threads do not speed up tiny models, and slow them down on busy cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Machines are noisy: how long an example takes says nothing of it. In CI the examples are fixed.
+# No deadline, because the time of an example depends on the machine. In CI the examples are fixed.
 settings.register_profile(
     "koala",
     deadline=None,
@@ -37,12 +37,12 @@ def tiny_settings(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """Give the folder of the real data, or skip the test where there is none."""
+    """Give the folder of the real data, or skip the test if KOALA_DATA is not set."""
     folder = os.environ.get("KOALA_DATA")
     if not folder:
         pytest.skip("needs the real data: set KOALA_DATA to its folder")
     if not Path(folder).is_dir():
-        pytest.fail(f"KOALA_DATA is {folder}, which is no folder")
+        pytest.fail(f"KOALA_DATA is {folder}, which is not a folder")
     return Path(folder)
 
 
@@ -53,7 +53,7 @@ def propara(data: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def koala_process():
-    """Run the command line as a person does: in a process of its own, which takes its time."""
+    """Run the command line in a separate process, as a user does; slow."""
 
     def run(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "koala", *map(str, words)]
@@ -80,10 +80,10 @@ def koala():
 
     def run(*words: object, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
         command = ["koala", *map(str, words)]
-        # A process has read nothing yet.
+        # A new process would have no cached input.
         files._read_stdin.cache_clear()
         files._read_once.cache_clear()
-        # Streams as a process has them: bytes, with an encoding on top.
+        # Text streams over bytes, like those of a process.
         streams = {
             name: io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8")
             for name, raw in (("stdin", stdin), ("stdout", b""), ("stderr", b""))
@@ -110,9 +110,9 @@ def koala():
 
 @pytest.fixture(scope="session")
 def alone_and_together(tmp_path_factory) -> tuple[Path, Path, str]:
-    """Train with one process, and with two as `accelerate launch` starts them, without a GPU.
+    """Train with one process, and with two processes of `accelerate launch`, without a GPU.
 
-    Gives both folders and what the two have printed.
+    Gives the folders of both and the output of the two processes.
     """
     pytest.importorskip("torch")
     from . import processes

@@ -1,6 +1,6 @@
-"""What one process does alone and two do together: stage 2, the same resumed, a text stage.
+"""Commands to run with one process and with two: training, the same resumed, a text stage.
 
-`run_all` does it alone; `accelerate launch … tests/processes.py HOME FOLDER` together.
+`run_all` runs them in one process; `accelerate launch … tests/processes.py HOME FOLDER` in several.
 """
 
 import json
@@ -27,7 +27,7 @@ PRETRAIN = ("pretrain", "text", "--corpus")
 
 
 def prepare(folder: Path) -> Path:
-    """Write settings, data and a model without dropout: by chance nothing may differ."""
+    """Write settings, data and a model without dropout, so that runs differ only by rounding."""
     encoder = tiny.build_encoder(folder / "encoder")
     config = json.loads((encoder / "config.json").read_text())
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -44,7 +44,7 @@ def prepare(folder: Path) -> Path:
 
 
 def run_all(home: Path, folder: Path) -> None:
-    """Run the commands on what `prepare` has written."""
+    """Run the commands on the files that `prepare` wrote."""
     train = ("train", "--data", home / "propara", "--json", "-o")
     call(*train, folder / "train", home / "train.toml")
     call(*train, folder / "parts", home / "shorter.toml")
@@ -53,7 +53,7 @@ def run_all(home: Path, folder: Path) -> None:
 
 
 def run_wrong(home: Path, folder: Path) -> None:
-    """Run two of them where every process takes its share for the whole: tests must see that."""
+    """Run two of them with a bug that tests must detect: losses are not weighed by their share."""
     with mock.patch("koala.training.loop.weigh_losses", lambda losses, *_: losses):
         call("train", "--data", home / "propara", "-o", folder / "wrong", home / "train.toml")
     name = "koala.pretraining.language_model.LanguageModelTrainer.compute_loss"

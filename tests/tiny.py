@@ -1,4 +1,4 @@
-"""Tiny real models and a tiny real corpus, made on the spot."""
+"""A tiny corpus, a tiny knowledge store and tiny models with random weights, built for tests."""
 
 from pathlib import Path
 
@@ -64,10 +64,10 @@ def build_store(folder: Path) -> Path:
 
 
 def write_propara(folder: Path) -> Path:
-    """Write the corpus as ProPara is released: the leaderboard's files, test without answers."""
+    """Write the corpus in the leaderboard's files of ProPara; the test split has no answers."""
     for split in ("train", "dev", "test"):
-        here = folder / "leaderboard" / split
-        here.mkdir(parents=True)
+        target = folder / "leaderboard" / split
+        target.mkdir(parents=True)
         sentences, answers, template = "", "", ""
         for example in build_corpus().splits["train"]:
             grid = example.gold
@@ -77,15 +77,15 @@ def write_propara(folder: Path) -> Path:
             for row in grid.rows:
                 for number in range(1, len(grid.steps) + 1):
                     template += f"{grid.id}\t{number}\t{row.name}\tNONE\t?\t?\n"
-        (here / "sentences.tsv").write_text(sentences)
-        (here / "dummy-predictions.tsv").write_text(template)
+        (target / "sentences.tsv").write_text(sentences)
+        (target / "dummy-predictions.tsv").write_text(template)
         if split != "test":
-            (here / "answers.tsv").write_text(answers)
+            (target / "answers.tsv").write_text(answers)
     return folder
 
 
 def build_encoder(folder: Path) -> Path:
-    """Save a BERT of two layers with the real vocabulary; needs torch."""
+    """Save a BERT with two layers, random weights and the real vocabulary; needs torch."""
     import torch
     from transformers import BertConfig, BertModel
 
