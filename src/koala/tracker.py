@@ -12,6 +12,7 @@ from koala.grid import Grid
 from koala.grid.explanation import Explanation
 from koala.inference.calibration import Calibration
 from koala.inference.explain import predict_explanations
+from koala.inference.fixes import FixedCells, fix_cells
 from koala.inference.predict import (
     annotate_as,
     find_triples,
@@ -93,14 +94,18 @@ class Tracker:
         find: bool = False,
         id: str = "text",
         question: str = "",
+        fixed: FixedCells | None = None,
     ) -> Grid:
         """Track entities through a text, or through a list of steps.
 
         Without `entities`, those worth tracking are found in the text; with `find`, they are added
         to the given ones. `question` is the question that the text answers: it helps to retrieve
-        triples, and some networks read it.
+        triples, and some networks read it. `fixed` holds locations that are known to be right,
+        `{("water", 3): "pot"}`; the rest of the grid is decoded given them.
         """
-        procedure = self._build_procedure(text, entities, find=find, id=id, question=question)
+        procedure = self._build_procedure(
+            text, entities, find=find, id=id, question=question, fixed=fixed
+        )
         return self.track_all([procedure])[0]
 
     def track_all(
@@ -130,9 +135,12 @@ class Tracker:
         find: bool = False,
         id: str = "text",
         question: str = "",
+        fixed: FixedCells | None = None,
     ) -> Explanation:
         """Track as `track` does, with a reason for every cell."""
-        procedure = self._build_procedure(text, entities, find=find, id=id, question=question)
+        procedure = self._build_procedure(
+            text, entities, find=find, id=id, question=question, fixed=fixed
+        )
         return self.explain_all([procedure])[0]
 
     def explain_all(
@@ -233,10 +241,13 @@ class Tracker:
         find: bool,
         id: str,
         question: str,
+        fixed: FixedCells | None = None,
     ) -> Procedure:
         procedure = Procedure(id, build_steps(text), build_entities(entities), question)
         if entities is None or find:
             procedure = add_entities([procedure], n_threads=self.n_threads)[0]
+        if fixed:
+            procedure = fix_cells(procedure, fixed)
         if not procedure.entities and (entities is None or find):
             raise KoalaError("No entities worth tracking were found in the text; name one or more.")
         if not procedure.entities:

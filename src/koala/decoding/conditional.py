@@ -149,6 +149,14 @@ class TrajectoryChain:
         return Marginals(tags, locations / np.where(exists > 0, exists, 1.0))
 
 
+def build_chain(output: Output, index: int, name: str, fixes: Fixes) -> TrajectoryChain:
+    """Build the chain of an entity; if its fixes contradict each other, say whose they are."""
+    try:
+        return TrajectoryChain(output, index, fixes)
+    except KoalaError as error:
+        raise KoalaError(f"{name}: {error}" if name else str(error)) from None
+
+
 def _allow(locations: Ints, fix: Fix | None) -> Floats:
     if fix is None or fix.location is None:
         return np.zeros(len(locations))

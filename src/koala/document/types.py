@@ -45,6 +45,8 @@ class Entity:
     name: str
     mentions: tuple[Span, ...] = ()
     """Filled by `annotate`."""
+    fixed: tuple[tuple[int, str], ...] = ()
+    """Steps after which a person has fixed the location, and the location; `-` is absent."""
 
     @property
     def aliases(self) -> tuple[str, ...]:

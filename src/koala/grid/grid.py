@@ -9,8 +9,8 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from koala.document import split_aliases
@@ -38,6 +38,8 @@ class Cell:
     before: str
     after: str
     confidence: float | None = None
+    is_fixed: bool = False
+    """Whether a person has said what the location after the step is."""
 
     @property
     def exists(self) -> bool:
@@ -98,6 +100,16 @@ class Row:
     def from_tags(cls, name: str, tags: Sequence[Tag], locations: Sequence[str]) -> Self:
         """Build a row from legal tags and a proposed location for every position."""
         return cls.from_locations(name, locations_from_tags(tags, locations))
+
+    def with_fixed(self, steps: Collection[int]) -> Self:
+        """Mark the cells of some steps as fixed by a person, and so as certain."""
+        cells = [
+            replace(cell, is_fixed=True, confidence=None if cell.confidence is None else 1.0)
+            if number in steps
+            else cell
+            for number, cell in enumerate(self.steps, 1)
+        ]
+        return replace(self, steps=tuple(cells))
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -184,6 +196,8 @@ class Grid:
                 step |= {"before": cell.before, "after": cell.after}
                 if cell.confidence is not None:
                     step["confidence"] = cell.confidence
+                if cell.is_fixed:
+                    step["fixed"] = True
                 steps.append(step)
             entities.append({"name": row.name, "initial": row.initial, "steps": steps})
         grid: dict[str, Any] = {"id": self.id, "steps": list(self.steps), "entities": entities}
@@ -261,7 +275,13 @@ def _cell_from_dict(step: object) -> Cell:
     confidence = step.get("confidence") if isinstance(step, Mapping) else None
     if confidence is not None and type(confidence) not in (int, float):
         raise KoalaError(f'"confidence" must be a number, got {confidence!r}.')
-    cell = Cell(Action(action), _get(step, "before", str), _get(step, "after", str), confidence)
+    cell = Cell(
+        Action(action),
+        _get(step, "before", str),
+        _get(step, "after", str),
+        confidence,
+        is_fixed=isinstance(step, Mapping) and step.get("fixed") is True,
+    )
     if cell.problem:
         raise KoalaError(cell.problem)
     return cell

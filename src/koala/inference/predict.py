@@ -9,10 +9,10 @@ from koala.document import Procedure, annotate
 from koala.grid import Grid, Row
 from koala.grid.states import UNKNOWN
 from koala.inference.calibration import Calibration
+from koala.inference.fixes import add_fixed_candidates, find_item_fixes
 from koala.inference.scoring import Scored, Scorer, score_all, score_procedures
 from koala.inputs.examples import Item
 from koala.knowledge.retrieval import Triples, retrieve_triples
-from koala.network.output import Output
 from koala.settings import KnowledgeSettings, TextSettings
 from koala.tasks import PROPARA, Task
 
@@ -23,12 +23,13 @@ _UNCALIBRATED = Calibration()
 
 def annotate_as(settings: TextSettings, procedures: Sequence[Procedure]) -> list[Procedure]:
     """Add words, mentions and location candidates according to a model's settings."""
-    return annotate(
+    annotated = annotate(
         procedures,
         has_parts=settings.mentions == "parts",
         has_phrases=settings.locations == "phrases",
         known_locations=settings.known_locations.split(),
     )
+    return list(map(add_fixed_candidates, annotated))
 
 
 def find_triples(
@@ -97,17 +98,18 @@ def decode_grid(
     names = name_candidates(procedure)
     entities = [name_entity(item) for item in items]
     start: Decoding = "viterbi" if decoding == "mbr" else decoding
-    rows = task.decode(output, entities, names, start)
+    fixes = find_item_fixes(items, names)
+    rows = task.decode(output, entities, names, start, fixes)
     if decoding == "mbr":
-        rows = task.choose(output, rows, names, known.consistency)
+        rows = task.choose(output, rows, names, known.consistency, fixes)
     if calibration is not None:
-        rows = [_add_confidences(row, task, output, index, names) for index, row in enumerate(rows)]
+        marginals = [task.find_marginals(output, n, names, fixes) for n in range(len(rows))]
+        rows = [
+            Row.from_locations(row.name, row.locations, own.find_confidences(row, names))
+            for row, own in zip(rows, marginals, strict=True)
+        ]
+    rows = [row.with_fixed(own) for row, own in zip(rows, fixes, strict=True)] if fixes else rows
     return _build_grid(procedure, procedure.id, rows)
-
-
-def _add_confidences(row: Row, task: Task, output: Output, index: int, names: Names) -> Row:
-    confidences = task.find_marginals(output, index, names).find_confidences(row, names)
-    return Row.from_locations(row.name, row.locations, confidences)
 
 
 def _build_grid(procedure: Procedure, id: str, rows: Sequence[Row]) -> Grid:

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
+import numpy as np
+
 from koala.decoding import Decoding, Names
+from koala.decoding.conditional import Fixes, build_chain
 from koala.decoding.marginals import Marginals, find_change_marginals
 from koala.decoding.mbr.search import choose_trajectories
+from koala.decoding.sampling import build_rows
 from koala.decoding.viterbi import decode_row
 from koala.evaluation import DocumentScores, score
 from koala.evaluation.expectation import Expectation
@@ -27,24 +31,42 @@ class ProPara(Task):
     decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "mbr", "repair", "presence")
 
     def decode(
-        self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
+        self,
+        output: Output,
+        entities: Sequence[str],
+        names: Names,
+        decoding: Decoding,
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
-        """Decode each entity by itself."""
-        return [
-            decode_row(output, index, name, names, decoding=decoding)
-            for index, name in enumerate(entities)
-        ]
+        """Decode each entity by itself; one with fixed cells by its most probable trajectory."""
+        rows = []
+        for index, name in enumerate(entities):
+            if fixes and fixes[index]:
+                places = build_chain(output, index, name, fixes[index]).decode()
+                rows.append(build_rows(np.array([places]), name, names)[0])
+            else:
+                rows.append(decode_row(output, index, name, names, decoding=decoding))
+        return rows
 
     def choose(
-        self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
+        self,
+        output: Output,
+        rows: Sequence[Row],
+        names: Names,
+        consistency: Mapping[str, float],
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Choose the grid with the best expected document-level score."""
         return choose_trajectories(
-            output, rows, names, utility=build_utility, consistency=consistency
+            output, rows, names, utility=build_utility, consistency=consistency, fixes=fixes
         )
 
-    def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
-        """Give the marginals over legal tag sequences."""
+    def find_marginals(
+        self, output: Output, index: int, names: Names, fixes: Sequence[Fixes] = ()
+    ) -> Marginals:
+        """Give the marginals over legal tag sequences, conditional on fixed cells."""
+        if fixes and fixes[index]:
+            return build_chain(output, index, "", fixes[index]).find_marginals()
         return find_change_marginals(output, index)
 
     def score(self, predicted: Grids, gold: Grids) -> DocumentScores:

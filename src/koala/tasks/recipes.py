@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from koala.corpora.recipes import write_grids
 from koala.decoding import Decoding, Names
+from koala.decoding.conditional import Fixes, fix_recipe
 from koala.decoding.marginals import Marginals
 from koala.decoding.mbr.recipes import choose_changes
 from koala.decoding.recipes import NOWHERE, decode_recipe, find_participation_marginals
@@ -27,24 +28,36 @@ class Recipes(Task):
     decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "mbr")
 
     def decode(
-        self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
+        self,
+        output: Output,
+        entities: Sequence[str],
+        names: Names,
+        decoding: Decoding,
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Decode all ingredients jointly: a step has one location for all ingredients it uses."""
-        rows = decode_recipe(output)
+        rows = decode_recipe(fix_recipe(output, fixes))
         return [
             Row.from_locations(name, [names[n] if n != NOWHERE else ABSENT for n in row])
             for name, row in zip(entities, rows, strict=True)
         ]
 
     def choose(
-        self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
+        self,
+        output: Output,
+        rows: Sequence[Row],
+        names: Names,
+        consistency: Mapping[str, float],
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Choose the location changes with the best expected F1."""
-        return choose_changes(output, [row.name for row in rows], names)
+        return choose_changes(fix_recipe(output, fixes), [row.name for row in rows], names)
 
-    def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
+    def find_marginals(
+        self, output: Output, index: int, names: Names, fixes: Sequence[Fixes] = ()
+    ) -> Marginals:
         """Turn probabilities of participation into those of changes and locations."""
-        return find_participation_marginals(output, index, names)
+        return find_participation_marginals(fix_recipe(output, fixes), index, names)
 
     def score(self, predicted: Grids, gold: Grids) -> RecipesScores:
         """Score location changes."""
@@ -61,13 +74,23 @@ class RecipesChanges(Recipes):
     decodings: ClassVar[tuple[Decoding, ...]] = ("viterbi", "repair", "presence")
 
     def decode(
-        self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
+        self,
+        output: Output,
+        entities: Sequence[str],
+        names: Names,
+        decoding: Decoding,
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Decode each ingredient by itself."""
-        return PROPARA.decode(output, entities, names, decoding)
+        return PROPARA.decode(output, entities, names, decoding, fixes)
 
     def choose(
-        self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
+        self,
+        output: Output,
+        rows: Sequence[Row],
+        names: Names,
+        consistency: Mapping[str, float],
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Refuse: MBR decoding of recipes needs participation tags."""
         raise KoalaError(
@@ -75,9 +98,11 @@ class RecipesChanges(Recipes):
             'has "changes". Use Viterbi decoding.'
         )
 
-    def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
+    def find_marginals(
+        self, output: Output, index: int, names: Names, fixes: Sequence[Fixes] = ()
+    ) -> Marginals:
         """Give the marginals over legal tag sequences."""
-        return PROPARA.find_marginals(output, index, names)
+        return PROPARA.find_marginals(output, index, names, fixes)
 
 
 RECIPES = Recipes()

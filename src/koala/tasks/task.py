@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from koala.decoding import Decoding, Names
+from koala.decoding.conditional import Fixes
 from koala.decoding.marginals import Marginals
 from koala.evaluation import DocumentScores, RecipesScores
 from koala.evaluation.scores import Grids
@@ -25,13 +26,23 @@ class Task(ABC):
 
     @abstractmethod
     def decode(
-        self, output: Output, entities: Sequence[str], names: Names, decoding: Decoding
+        self,
+        output: Output,
+        entities: Sequence[str],
+        names: Names,
+        decoding: Decoding,
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Decode consistent rows with any decoding but MBR."""
 
     @abstractmethod
     def choose(
-        self, output: Output, rows: Sequence[Row], names: Names, consistency: Mapping[str, float]
+        self,
+        output: Output,
+        rows: Sequence[Row],
+        names: Names,
+        consistency: Mapping[str, float],
+        fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Decode by minimum Bayes risk.
 
@@ -40,7 +51,9 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def find_marginals(self, output: Output, index: int, names: Names) -> Marginals:
+    def find_marginals(
+        self, output: Output, index: int, names: Names, fixes: Sequence[Fixes] = ()
+    ) -> Marginals:
         """Give the probabilities of tags and locations of the entity at `index` of `output`."""
 
     @abstractmethod

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from koala.decoding import Names
+from koala.decoding.conditional import Fixes, build_chain
 from koala.decoding.mbr.consistency import weigh
 from koala.decoding.sampling import build_rows, sample_trajectories
 from koala.grid import Grid, Row
@@ -47,6 +48,7 @@ def choose_trajectories(
     *,
     utility: BuildUtility,
     consistency: Mapping[str, float],
+    fixes: Sequence[Fixes] = (),
     n_samples: int = _N_SAMPLES,
 ) -> list[Row]:
     """Choose a row for every entity of a procedure; `likeliest` are the Viterbi rows.
@@ -62,6 +64,7 @@ def choose_trajectories(
         math.ceil(share * n_samples),
         n_sampled=math.ceil(share * _N_SAMPLED),
         consistency=consistency,
+        fixes=fixes,
     )
     score_grid = utility([_build_grid(rows) for rows in sampled])
 
@@ -73,7 +76,10 @@ def choose_trajectories(
     ]
     pairs = zip(zip(*sampled, strict=True), best_locations, strict=True)
     n_trajectories = math.ceil(share * _N_TRAJECTORIES)
-    options = [_find_trajectories(rows, best)[:n_trajectories] for rows, best in pairs]
+    options = [
+        _find_trajectories(rows, best, is_fixed=bool(fixes and fixes[index]))[:n_trajectories]
+        for index, (rows, best) in enumerate(pairs)
+    ]
     starts = (rows for rows, _ in Counter(sampled).most_common(_N_STARTS))
     return list(_climb(max((tuple(likeliest), *starts), key=score), options, score))
 
@@ -85,6 +91,7 @@ def sample_grids(
     n: int,
     *,
     consistency: Mapping[str, float],
+    fixes: Sequence[Fixes] = (),
     n_sampled: int | None = None,
     seed: int = 0,
 ) -> list[Rows]:
@@ -98,7 +105,11 @@ def sample_grids(
     by_entity = []
     for index, name in enumerate(entities):
         rng = _build_rng(name, seen[name], seed)
-        by_entity.append(sample_trajectories(output, index, n_sampled, rng))
+        if fixes and fixes[index]:
+            chain = build_chain(output, index, name, fixes[index])
+            by_entity.append(chain.sample(n_sampled, rng))
+        else:
+            by_entity.append(sample_trajectories(output, index, n_sampled, rng))
         seen[name] += 1
     # (samples, entities, steps + 1)
     trajectories = np.stack(by_entity, axis=1)
@@ -134,13 +145,16 @@ def _build_rng(name: str, turn: int, seed: int) -> np.random.Generator:
     return np.random.default_rng((number, turn, seed))
 
 
-def _find_trajectories(sampled: Sequence[Row], locations: Sequence[str]) -> list[Row]:
+def _find_trajectories(
+    sampled: Sequence[Row], locations: Sequence[str], *, is_fixed: bool = False
+) -> list[Row]:
     """Give the trajectories to try, most frequent first.
 
-    These are the samples, and the tags of the samples with the network's best locations.
+    These are the samples, and the tags of the samples with the network's best locations; of an
+    entity with fixed cells the samples alone, which have them.
     """
     found = Counter(sampled)
-    for row, n in list(found.items()):
+    for row, n in list(found.items()) if not is_fixed else ():
         found[Row.from_tags(row.name, row.tags, locations)] += n
     return [row for row, _ in found.most_common(_N_TRAJECTORIES)]
 
