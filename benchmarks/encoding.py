@@ -1,10 +1,11 @@
-"""Once for all against once per entity: the time of encoding, and of whole training steps.
+"""Time of encoding and of whole training steps: texts encoded once, or once per entity.
 
-    KOALA_DATA=… python benchmarks/encoding.py [--config CONFIG] [--batches 12]
+    KOALA_DATA=… python benchmarks/encoding.py [--config configs/paper/propara/koala-minilm.toml]
 
-The same model, twice. *Once*: a procedure is encoded once for all its entities, a triple once in a
-run. *Per entity*: each entity brings its own copy of the text, and all its triples are encoded
-every time. Both take turns in one process, batch by batch; the same entities are in both.
+The same model is measured in two ways. *Once*: a procedure is encoded once for all its entities,
+and each distinct triple once in a run. *Per entity*: each entity has its own copy of the text, and
+all its triples are encoded in every batch. Both ways alternate batch by batch in one process, with
+the same entities.
 """
 
 import argparse
@@ -20,16 +21,17 @@ import torch
 
 from koala.corpora import read_corpus
 from koala.inputs.examples import group_items
-from koala.network.torch.encoder import run_layers
 from koala.network.torch.koala import build_model
+from koala.network.torch.transformer import run_layers
 from koala.settings import read_settings
 from koala.training.data import build_training_data
-from koala.training.loop import build_batcher, build_optimizer
+from koala.training.loop import build_batcher
 from koala.training.loss import build_targets, compute_losses
+from koala.training.optimizer import build_optimizer
 
 
 class NoCache:
-    """A frozen transformer that forgets."""
+    """Replaces the cache of a frozen transformer: every call runs the layers again."""
 
     def __init__(self, transformer):
         self.transformer = transformer
@@ -44,7 +46,7 @@ _CONFIG = Path("configs/paper/propara/koala-minilm.toml")
 
 
 def repeat_triples(batch):
-    """Give every entity its own rows of pieces for its triples."""
+    """Give every entity its own rows of subwords for its triples."""
     wanted = batch.triples[batch.triple_mask]
     numbers = np.zeros_like(batch.triples)
     numbers[batch.triple_mask] = np.arange(len(wanted))
@@ -53,10 +55,11 @@ def repeat_triples(batch):
 
 
 def encode(model, batch):
-    """The encoding part of a step: both encoders, without the decoders."""
+    """Run both encoders on a batch, without the decoders."""
     tensors = {name: torch.from_numpy(getattr(batch, name)) for name in batch.__slots__}
     encoder = model.text_encoder
-    text = encoder.dropout(encoder(tensors["subwords"], tensors["subwords_mask"]))
+    inputs = (tensors[name] for name in ("subwords", "subwords_mask", "convention"))
+    text = encoder.dropout(encoder(*inputs))
     triples = model.triple_encoder(
         tensors["triple_subwords"], tensors["triple_input_mask"], tensors["triple_subwords_mask"]
     )
@@ -73,7 +76,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--config", type=Path, default=_CONFIG)
     parser.add_argument("--batches", type=int, default=12)
-    parser.add_argument("--size", type=int, default=32, help="entities of a batch")
+    parser.add_argument("--size", type=int, default=32, help="entities per batch")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     settings = read_settings(arguments.config)
@@ -81,7 +84,7 @@ def main():
     data = build_training_data(corpus, settings)
     model, batcher = build_model(settings), build_batcher(settings)
     optimizer = build_optimizer(model, settings)
-    cache, forgetful = model.triple_encoder.frozen, NoCache(model.triple_encoder.transformer)
+    cache, no_cache = model.triple_encoder.frozen, NoCache(model.triple_encoder.transformer)
     groups = group_items(data.train)
     random.Random(0).shuffle(groups)
     batches, items = [], []
@@ -109,7 +112,7 @@ def main():
 
     n_entities = n_procedures = 0
     model.train()
-    # A warm-up, which also fills the cache as the first epoch does.
+    # Warm up; this also fills the cache, as the first epoch does.
     for items in batches[: arguments.batches]:
         encode(model, batcher.build(items)).backward()
     for items in batches[: arguments.batches]:
@@ -119,8 +122,8 @@ def main():
         shared = batcher.build(items)
         apart = repeat_triples(batcher.build(alone))
         targets = build_targets(items)
-        for kind, batch, rows in (("once", shared, cache), ("per entity", apart, forgetful)):
-            model.triple_encoder.frozen = rows
+        for kind, batch, frozen in (("once", shared, cache), ("per entity", apart, no_cache)):
+            model.triple_encoder.frozen = frozen
             add(kind, "training, encoding", lambda b=batch: encode(model, b).backward())
             add(kind, "training, whole step", lambda b=batch, t=targets: learn(b, t))
             add(kind, "inference, encoding", lambda b=batch: infer(lambda: encode(model, b)))

@@ -1,8 +1,8 @@
-"""Where a tracker is wrong: confusion of tags, steps with and without a mention, places, topics.
+"""Error analysis of ProPara predictions: tags, steps with and without a mention, locations, topics.
 
     KOALA_DATA=… python benchmarks/errors.py predictions.tsv [--split dev]
 
-Reads predictions in the leaderboard's format, so any system's can be looked at. Writes Markdown.
+Reads predictions of any system in the leaderboard's format. Prints Markdown.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from koala.corpora import read_corpus
 from koala.corpora.leaderboard import read_predictions
 from koala.document import annotate
 from koala.evaluation import score_document
-from koala.grid.states import ABSENT, Tag
+from koala.grid.states import ABSENT, UNKNOWN, Tag
 
 
 def percent(part: int, whole: int) -> str:
@@ -29,7 +29,7 @@ def read_topics(path: Path) -> dict[str, str]:
 
 
 def compare(examples, predicted):
-    """Give every cell: paragraph, gold and predicted tag, places after it, mentioned or not."""
+    """Yield every cell: paragraph, gold and predicted tag, gold and predicted cell, mentioned."""
     procedures = annotate([example.procedure for example in examples])
     for procedure, example in zip(procedures, examples, strict=True):
         grid = predicted[procedure.id]
@@ -37,19 +37,19 @@ def compare(examples, predicted):
             found = grid[gold.name]
             mentioned = {span.step for span in entity.mentions}
             pairs = zip(gold.tags, found.tags, gold.steps, found.steps, strict=True)
-            for step, (right, ours, gold_cell, cell) in enumerate(pairs):
-                yield procedure.id, right, ours, gold_cell, cell, step in mentioned
+            for step, (tag, predicted_tag, gold_cell, cell) in enumerate(pairs):
+                yield procedure.id, tag, predicted_tag, gold_cell, cell, step in mentioned
 
 
 def write_confusion(cells) -> None:
-    counts = Counter((right, ours) for _, right, ours, *_ in cells)
+    counts = Counter((tag, predicted) for _, tag, predicted, *_ in cells)
     print("\n## Tags: gold in rows, predicted in columns\n")
     print("| | " + " | ".join(Tag) + " | right |\n|---" + "|---" * (len(Tag) + 1) + "|")
-    for right in Tag:
-        row = [counts[right, ours] for ours in Tag]
+    for tag in Tag:
+        row = [counts[tag, predicted] for predicted in Tag]
         print(
-            f"| {right} | " + " | ".join(map(str, row)),
-            f"| {percent(row[list(Tag).index(right)], sum(row))} |",
+            f"| {tag} | " + " | ".join(map(str, row)),
+            f"| {percent(counts[tag, tag], sum(row))} |",
         )
 
 
@@ -57,8 +57,8 @@ def write_cells(cells) -> None:
     pairs = [(gold, cell) for *_, gold, cell, _ in cells]
     actions = sum(gold.action == cell.action for gold, cell in pairs)
     both = sum((g.action, g.after) == (c.action, c.after) for g, c in pairs)
-    print(f"\nAction right in {percent(actions, len(pairs))} % of the cells, ", end="")
-    print(f"and the place afterwards as well in {percent(both, len(pairs))} %.")
+    print(f"\nAction right in {percent(actions, len(pairs))} % of the cells; ", end="")
+    print(f"action and location after the step right in {percent(both, len(pairs))} %.")
 
 
 def write_mentions(cells) -> None:
@@ -69,36 +69,38 @@ def write_mentions(cells) -> None:
     for tag in Tag:
         parts = []
         for wanted in (True, False):
-            here = [
-                ours == right for _, right, ours, _, _, m in cells if right == tag and m == wanted
+            found = [
+                predicted == tag
+                for _, gold, predicted, _, _, is_mentioned in cells
+                if gold == tag and is_mentioned == wanted
             ]
-            parts += [str(len(here)), percent(sum(here), len(here))]
+            parts += [str(len(found)), percent(sum(found), len(found))]
         print(f"| {tag} | " + " | ".join(parts) + " |")
 
 
 def write_locations(cells) -> None:
-    print("\n## Places, where the tag is right and the entity exists after the step\n")
-    here = [(right, gold.after, cell.after) for _, right, ours, gold, cell, _ in cells
-            if right == ours and gold.after != ABSENT]  # fmt: skip
+    print("\n## Locations, where the tag is right and the entity exists after the step\n")
+    right = [(tag, gold.after, cell.after) for _, tag, predicted, gold, cell, _ in cells
+             if tag == predicted and gold.after != ABSENT]  # fmt: skip
     print(
-        "| gold tag | steps | place right | ? in place of a place | a place in place of ? "
-        "| another place |"
+        "| gold tag | steps | location right | ? instead of a location | a location instead of ? "
+        "| another location |"
     )
     print("|---|---|---|---|---|---|")
     for tag in (Tag.C, Tag.M, Tag.E):
-        pairs = [(gold, ours) for right, gold, ours in here if right == tag]
+        pairs = [(gold, predicted) for gold_tag, gold, predicted in right if gold_tag == tag]
         kinds = Counter(
             "right"
-            if gold == ours
+            if gold == predicted
             else "missed"
-            if ours == "?"
-            else "made up"
-            if gold == "?"
+            if predicted == UNKNOWN
+            else "spurious"
+            if gold == UNKNOWN
             else "other"
-            for gold, ours in pairs
+            for gold, predicted in pairs
         )
         parts = [
-            percent(kinds[kind], len(pairs)) for kind in ("right", "missed", "made up", "other")
+            percent(kinds[kind], len(pairs)) for kind in ("right", "missed", "spurious", "other")
         ]
         print(f"| {tag} | {len(pairs)} | " + " | ".join(parts) + " |")
 
@@ -127,7 +129,7 @@ def main() -> None:
     predicted = read_predictions(args.predictions, sentences)
     predicted = {id: replace(grid, id=id) for id, grid in predicted.items()}
     cells = list(compare(examples, predicted))
-    right = sum(gold == ours for _, gold, ours, *_ in cells)
+    right = sum(tag == predicted_tag for _, tag, predicted_tag, *_ in cells)
     print(
         f"# {args.predictions.name}, {args.split}: "
         f"{percent(right, len(cells))} % of {len(cells)} tags are right"

@@ -1,8 +1,8 @@
-"""Scoring: time from process start to the scores, and of scoring alone, on ProPara dev.
+"""Time of scoring on ProPara dev: from process start to the scores, and of scoring alone.
 
     KOALA_DATA=… python benchmarks/evaluation.py
 
-Machines are noisy, so each time stands beside that of a bare interpreter measured in turn with it.
+As a unit on noisy machines, the start of a bare Python interpreter is measured in alternation.
 """
 
 import os
@@ -29,7 +29,7 @@ def measure(run: Callable[[], object]) -> float:
 def main() -> None:
     data = os.environ.get("KOALA_DATA")
     if not data:
-        sys.exit("Set KOALA_DATA to the folder of the real data.")
+        sys.exit("Set KOALA_DATA to the folder that contains propara/.")
     propara = Path(data) / "propara"
     gold = propara / "leaderboard" / "dev" / "answers.tsv"
     predictions = propara / "evaluator-cases" / "meet" / "predictions.tsv"

@@ -1,11 +1,11 @@
-"""Random and mutated inputs through text → grid → every export: no crash, no hang, no illegal grid.
+"""Fuzzing: random and mutated inputs are tracked, and their grids written in every format.
 
     python benchmarks/fuzz.py [--inputs 20000] [--seed 0] [--model small]
 
-An input is a text (bundled examples, mutated by letters, words, lines and markup, or letters by
-chance) and entities (named by chance, or to be found). What koala refuses with a KoalaError is
-fine; any other exception, a grid that contradicts itself or an input that takes longer than ten
-seconds is printed and counted, and ends in exit code 1.
+An input is a text (a bundled example with random changes, or random letters) and entities (random
+names, or none, so that they are found). Input that koala refuses with a KoalaError is fine. Any
+other exception, an inconsistent grid, or an input that takes longer than ten seconds is counted as
+a failure and leads to exit code 1.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _SNIPPETS = (
 
 
 def mutate(text: str, rng: random.Random) -> str:
-    """Change a text in a few places."""
+    """Change a text at random positions."""
     for _ in range(rng.choice((0, 1, 2, 5, 20))):
         here, there = sorted(rng.randrange(len(text) + 1) for _ in range(2))
         kind = rng.randrange(6)
@@ -74,20 +74,20 @@ def build_input(rng: random.Random, texts: list[str]) -> tuple[str, list[str] | 
 
 
 def check(grid: Grid) -> None:
-    """Write the grid in every form, and read back what can be read back."""
+    """Check that a grid is consistent, can be written in every format, and read from JSON."""
     for row in grid.rows:
         if row.problem:
-            raise AssertionError(f"illegal: {row.name!r}: {row.problem}")
+            raise AssertionError(f"inconsistent row {row.name!r}: {row.problem}")
     if Grid.from_json(grid.to_json()) != grid:
-        raise AssertionError("JSON does not come back as it was")
-    for row in grid.to_tsv().splitlines():
-        if row.count("\t") != 5:
-            raise AssertionError(f"TSV: {row!r}")
+        raise AssertionError("the grid read from its JSON differs")
+    for line in grid.to_tsv().splitlines():
+        if line.count("\t") != 5:
+            raise AssertionError(f"a TSV line has not six columns: {line!r}")
     grid.to_csv()
     render(grid)
     page = render_page([grid])
     if "<script" in page.lower():
-        raise AssertionError("a script in the page")
+        raise AssertionError("the page contains a script")
     render_mermaid([grid])
     render_dot([grid])
 

@@ -1,11 +1,11 @@
-"""Build a store from a synthetic dump, beside a plain line-by-line reader that writes the same.
+"""Build a store from a synthetic dump, compared with a plain line-by-line builder.
 
     python benchmarks/knowledge_build.py [--lines 5000000] [--json]
 
-The dump is like the official one in format, order, length of the lines, mix of languages and
-relations, and in how often concepts come again: of its 34 million lines 3.4 million have both ends
-English, with 1.2 million concepts. Both builders run in processes of their own, one after the
-other; their triples are compared afterwards.
+The dump resembles ConceptNet's official one in format, order, line length, mix of languages and
+relations, and repetition of concepts: of the 34 million official lines, 3.4 million are English on
+both sides, with 1.2 million concepts. The two builders run one after the other in separate
+processes; at the end, their triples are compared.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from pathlib import Path
 
 OFFICIAL_LINES = 34_074_917
 LINES_PER_ENGLISH = 10
-LINES_PER_CONCEPT = 18  # of which two thirds are then used in English lines
+LINES_PER_CONCEPT = 18  # two thirds of the concepts then occur in English lines
 LINES_PER_WORD = 70
 LANGUAGES = ("cs", "de", "eo", "es", "fi", "fr", "it", "ja", "la", "pl", "pt", "ru", "sv", "zh")
-RELATIONS = {  # and their share of the English lines in percent, about
+RELATIONS = {  # with their approximate share of the English lines in percent
     "Antonym": 1,
     "AtLocation": 1,
     "CapableOf": 1,
@@ -45,7 +45,7 @@ RELATIONS = {  # and their share of the English lines in percent, about
 
 
 def write_dump(path, n_lines, seed=0):
-    """Write lines of the official format, sorted by relation, language and start as that one is."""
+    """Write lines in the official format and order: by relation, language and start concept."""
     choose = random.Random(seed)
     words = [make_word(choose) for _ in range(n_lines // LINES_PER_WORD + 1)]
     concepts = [make_concept(choose, words) for _ in range(n_lines // LINES_PER_CONCEPT + 1)]
@@ -76,7 +76,7 @@ def make_concept(choose, words):
 
 
 def pick(choose, items):
-    """Choose a few often and most of them seldom."""
+    """Choose an item; a few are chosen often, most of them seldom."""
     return items[int(len(items) * choose.random() ** 3)]
 
 
@@ -100,7 +100,7 @@ def build_ours(dump, store):
 
 
 def build_plainly(dump, store):
-    """Write the same triples with their keys, as anyone would: line by line, row by row."""
+    """Build an SQLite file with the same triples in the obvious way: line by line, row by row."""
     from koala.knowledge.conceptnet import ADJUSTMENTS, DROPPED
     from koala.knowledge.triple import RELATIONS as KEPT
     from koala.text.nlp import stem_content
@@ -168,7 +168,7 @@ STEPS = {"write": write_dump, "koala": build_ours, "plain": build_plainly}
 
 
 def run(step, *values):
-    """Run one step in a process of its own; give seconds and peak memory in megabytes."""
+    """Run one step in a separate process; give seconds and peak memory in megabytes."""
     command = [sys.executable, __file__, "--step", step, *map(str, values)]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
@@ -176,14 +176,14 @@ def run(step, *values):
 def run_here(step, values):
     import koala.text.nlp
 
-    koala.text.nlp.stem_content("load the stop words")  # imports are no part of either reader
+    koala.text.nlp.stem_content("load the stop words")  # loading is not part of the measurement
     started, cpu_started = time.perf_counter(), time.process_time()
     STEPS[step](*(int(value) if value.isdigit() else value for value in values))
     figure = {
         "seconds": time.perf_counter() - started,
         "cpu_seconds": time.process_time() - cpu_started,
     }
-    # Not getrusage: its peak counts what the parent had when it started this process.
+    # Not getrusage, whose peak includes the parent's memory when it started this process.
     status = Path("/proc/self/status").read_text().split()
     print(json.dumps(figure | {"mb": int(status[status.index("VmHWM:") + 1]) / 1024}))
 
@@ -207,7 +207,7 @@ def measure(n_lines):
 
 def show(figures):
     print(f"{figures['lines']:,} lines, {figures['dump_mb']:.0f} MB gzipped,", end=" ")
-    print(f"{figures['triples']:,} triples kept, equal: {figures['equal']}")
+    print(f"{figures['triples']:,} triples; both builders agree: {figures['equal']}")
     for name in ("koala", "plain"):
         f = figures[name]
         print(

@@ -1,14 +1,14 @@
-"""Retrieval beside the published system's: which of its triples are in our top ten.
+"""Comparison with the published retrieval: how many of its triples are in koala's top ten.
 
     KOALA_DATA=… python benchmarks/knowledge_reference.py --store STORE
 
-STORE is built without what comes from the published system alone:
+STORE is built without triples that come only from the published system:
 
     koala knowledge build $KOALA_DATA/conceptnet/conceptnet_en_merged.tsv.gz \\
         --exclude-source koala -o STORE
 
-Train and dev entities only. A reference triple counts if the store has it (same relation, same
-stems on both sides). Also prints the paper's statistics of relevant triples.
+Only entities of train and dev are compared. A published triple counts if the store has it (same
+relation, same stems on both sides). Also prints the paper's statistics of relevant triples.
 """
 
 import argparse
@@ -39,7 +39,10 @@ def key_of(head: str, relation: str, tail: str) -> Key:
 
 
 def read_reference(path: Path) -> dict[tuple[str, str], list[tuple[Key, str, float, str]]]:
-    """Give for each procedure and entity: key, RELEVANCE or BERT, weight, the line itself."""
+    """Give the published triples by procedure and entity: key, kind of match, weight and line.
+
+    The kind is RELEVANCE for exact matches and BERT for fuzzy ones.
+    """
     reference = {}
     with gzip.open(path) as file:
         entries = json.load(file)
@@ -63,24 +66,24 @@ def read_split(data: Path) -> tuple[list[Procedure], list[Grid], int]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--store", type=Path, required=True)
-    parser.add_argument("--examples", type=int, default=0, help="Show so many missed ones.")
-    parser.add_argument("--depth", type=int, default=10)
+    parser.add_argument("--examples", type=int, default=0, help="missed triples to print by reason")
+    parser.add_argument("--depth", type=int, default=10, help="triples to retrieve per entity")
     options = parser.parse_args()
     if not os.environ.get("KOALA_DATA"):
-        sys.exit("Set KOALA_DATA to the folder of the real data.")
+        sys.exit("Set KOALA_DATA to the folder that contains propara/ and conceptnet/.")
     data = Path(os.environ["KOALA_DATA"])
     reference = read_reference(data / "conceptnet" / "reference-retrieval.json.gz")
     procedures, golds, n_train = read_split(data)
     store = Store.open(options.store)
     known = {key_of(t.head, t.relation, t.tail) for t in store}
     retriever = Retriever(store, open_encoder(), n_triples=options.depth)
-    retrieved = retriever.retrieve(procedures, progress=tell)
+    retrieved = retriever.retrieve(procedures, progress=show_progress)
     print(file=sys.stderr)
     report_overlap(reference, procedures, retrieved, known, store, options.examples)
     report_relevance(procedures, golds, retrieved, n_train)
 
 
-def tell(done: int, total: int) -> None:
+def show_progress(done: int, total: int) -> None:
     print(f"\r{done:,} of {total:,} triples encoded", end="", file=sys.stderr)
 
 
@@ -112,8 +115,8 @@ def report_overlap(reference, procedures, retrieved, known, store, n_examples) -
     print(f"{n_matched:,} entities of train and dev")
     for name, group in counts.items():
         share = group["found"] / max(1, group["in store"])
-        print(f"{name}: {group['all']:,} in the reference, {group['in store']:,} in the store, "
-              f"{group['found']:,} in our top ten = {share:.1%}")  # fmt: skip
+        print(f"{name}: {group['all']:,} published, {group['in store']:,} in the store, "
+              f"{group['found']:,} in koala's top ten = {share:.1%}")  # fmt: skip
         for reason, count in group.most_common():
             if reason not in ("all", "in store", "found"):
                 print(f"    {count:6,}  {reason}")
@@ -123,27 +126,27 @@ def report_overlap(reference, procedures, retrieved, known, store, n_examples) -
 
 
 def explain(procedure, entity, key, weight, found, store) -> str:
-    """Say why a reference triple is not in our top ten."""
+    """Give the reason why a published triple is not in koala's top ten."""
     aliases = [stem_content(alias) for alias in entity.aliases]
     neighbours = {
         key_of(n.triple.head, n.triple.relation, n.triple.tail): n for n in store.about(aliases)
     }
     if key not in neighbours:
-        return "not in our subgraph (side, part of speech, match of the name)"
+        return "not among koala's neighbours (side, part of speech, match of the name)"
     neighbour = neighbours[key]
     own = {each for alias in aliases for each in alias}
     texts = [procedure.question, *(step.text for step in procedure.steps)]
     named = frozenset(each for text in texts for each in stem_content(text)) - own
     if neighbour.triple.weight < LEAST_WEIGHT <= weight:
-        return "our estimate of its weight is below 1"
+        return "its estimated weight is below 1"
     if is_exact(neighbour, named):
         last = found[-1].triple.weight if found else 0
         if abs(neighbour.triple.weight - last) < 1e-6:
-            return "exact for us, too; tie at rank ten broken otherwise"
-        return "exact for us, too; our weight ranks it lower"
+            return "exact here, too; a tie at rank ten is broken differently"
+        return "exact here, too; its weight ranks it lower"
     if found and all(one.match == Match.EXACT for one in found):
-        return "fuzzy for us; ten exact ones came first"
-    return "fuzzy for us; others have a higher cosine"
+        return "fuzzy here; ten exact triples come first"
+    return "fuzzy here; other triples have a higher cosine"
 
 
 def report_relevance(procedures, golds, retrieved, n_train) -> None:
@@ -159,7 +162,10 @@ def report_relevance(procedures, golds, retrieved, n_train) -> None:
             n_triples += labels.shape[1]
             n_relevant_triples += int(labels.any(0).sum())
     print(f"train: {n_relevant / n_entities:.1%} of {n_entities:,} entities have a relevant triple")
-    print(f"train: {n_relevant_triples / n_triples:.1%} of {n_triples:,} triples are relevant once")
+    print(
+        f"train: {n_relevant_triples / n_triples:.1%} of {n_triples:,} triples are relevant at "
+        "some step"
+    )
 
 
 if __name__ == "__main__":

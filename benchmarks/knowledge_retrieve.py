@@ -1,9 +1,9 @@
-"""Retrieval for whole procedures with all their entities, one by one: cold and cached.
+"""Time of retrieval for all entities of a procedure, one procedure at a time: cold and cached.
 
     KOALA_DATA=… python benchmarks/knowledge_retrieve.py [--store STORE]
 
-Cold: no vector of any triple is known. Cached: the same procedure again. Beside it, in the same
-run, the encoder on the same texts alone: what no retrieval with context can go below.
+Cold: no vector of a triple is cached. Cached: the same procedure again. For comparison, the time of
+the encoder on the same texts, which is the lower bound of any retrieval with context.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--procedures", type=int, default=20)
     options = parser.parse_args()
     if not os.environ.get("KOALA_DATA"):
-        sys.exit("Set KOALA_DATA to the folder of the real data.")
+        sys.exit("Set KOALA_DATA to the folder that contains propara/.")
     examples = read_corpus(Path(os.environ["KOALA_DATA"]) / "propara").splits["dev"]
     procedures = annotate([example.procedure for example in examples[: options.procedures]])
     encoder, store = open_encoder(), Store.open(options.store)

@@ -1,10 +1,10 @@
-"""How much the corpus helps: ProPara's train split and more and more written procedures.
+"""Learning curve: ProPara's train split with more and more procedures of koala's own corpus.
 
     python benchmarks/learning_curve.py --data propara/ --written corpus/ -o curve.jsonl
 
-Each row trains the network of configs/models/learning-curve.toml from scratch, and is measured on
-the dev split of ProPara (document F1 by Viterbi and MBR, NLL) and of the corpus (changes, NLL).
-Temperatures are fitted on each dev split. A row that stands in the output is not run again.
+Each row trains the network of configs/models/learning-curve.toml from scratch and scores it on the
+dev splits of ProPara (document F1 by Viterbi and MBR, NLL) and of the corpus (changes, NLL).
+Temperatures are fitted on each dev split. Rows that the output file already has are skipped.
 """
 
 import argparse
@@ -30,7 +30,7 @@ ROWS = ("0", "250", "500", "1000", "2000", "all", "science", "other fields")
 
 CONFIGS = Path(__file__).parents[1] / "configs" / "models"
 CALIBRATION = CONFIGS / "calibration.json"
-"""The location reranker of ProPara's convention, and the consistency weights."""
+"""Location reranker of ProPara's annotation convention, and consistency weights."""
 
 
 def main() -> None:
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def choose(examples: tuple[Example, ...], name: str) -> list[Example]:
-    """Take the procedures of a row; those of a smaller row stand in every larger one."""
+    """Give the procedures of a row; every larger row contains those of the smaller ones."""
     if name == "science":
         return [e for e in examples if e.procedure.id.startswith("science")]
     if name == "other fields":

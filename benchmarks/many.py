@@ -1,15 +1,15 @@
-"""Many documents: throughput, memory, kills, broken records, Ray; each part in one run.
+"""`koala batch` on many documents: throughput, memory, kills, broken records and Ray.
 
     python benchmarks/many.py workers many.jsonl           # 1 and 2 workers, memory over time
-    python benchmarks/many.py floor many.jsonl --n 256 --threads 1   # chunks, singly, bare encoders
+    python benchmarks/many.py floor many.jsonl --n 256 --threads 1   # lower bound by encoders
     python benchmarks/many.py kills many.jsonl --n 2000 --kills 20
     python benchmarks/many.py broken broken.jsonl
-    python benchmarks/many.py ray many.jsonl --n 1000      # the other engine, a killed actor
-    python benchmarks/many.py driver many.jsonl            # what a chunk costs who hands them out
-    python benchmarks/many.py plot workers.json           # the memory of the first part, drawn
+    python benchmarks/many.py ray many.jsonl --n 1000      # the Ray engine, and a killed actor
+    python benchmarks/many.py driver many.jsonl            # cost of a chunk in the main process
+    python benchmarks/many.py plot workers.json            # plot the memory of the first part
 
-`benchmarks/sampled.py` makes the files. What koala writes is compared with what another way of
-running it has written. Prints JSON; ends with exit code 1 where something differs that must not.
+`benchmarks/sampled.py` makes the input files. Outputs of different ways to run koala are compared.
+Prints JSON; the exit code is 1 if outputs differ that must be equal.
 """
 
 import argparse
@@ -30,7 +30,7 @@ KOALA = [sys.executable, "-m", "koala"]
 
 
 def run_batch(source: Path, output: Path, *options: str) -> float:
-    """Run `koala batch` to its end; give the seconds it took."""
+    """Run `koala batch`; give the seconds it took."""
     start = time.perf_counter()
     subprocess.run([*KOALA, "batch", source, "-o", output, *options], check=True, text=True,
                    stderr=subprocess.DEVNULL)  # fmt: skip
@@ -46,7 +46,7 @@ def cut(source: Path, n: int, folder: Path) -> Path:
 
 
 class Memory:
-    """The memory of this process's children over time: what each has, shared pages split."""
+    """Measures the memory of all child processes over time; shared pages are divided (PSS)."""
 
     def __init__(self, seconds: float = 2.0) -> None:
         self.trace: list[tuple[float, float]] = []
@@ -112,20 +112,21 @@ def measure_workers(source: Path, args: argparse.Namespace, folder: Path) -> dic
 
 
 def compare_sample(source: Path, output: Path, n: int) -> dict[str, object]:
-    """Track some procedures one by one, and compare with what the batch has written."""
+    """Track a sample of the procedures one by one, and compare with the output of the batch."""
     import koala
 
     tracker = koala.load()
-    pairs = list(zip(source.open(), output.open(), strict=True))
+    lines = list(zip(source.open(), output.open(), strict=True))
     different, apart = [], 0.0
-    for line, written in random.Random(0).sample(pairs, n):
+    for line, written in random.Random(0).sample(lines, n):
         record, grid = json.loads(line), json.loads(written)
         text = record.get("text") or record["steps"]
         ours = tracker.track(text, record.get("entities"), id=record["id"]).to_dict()
-        if _bare(ours) != _bare(grid):
+        if _list_changes(ours) != _list_changes(grid):
             different.append(record["id"])
         else:
-            apart = max(apart, *(abs(a - b) for a, b in zip(_sure(ours), _sure(grid), strict=True)))
+            pairs = zip(_list_confidences(ours), _list_confidences(grid), strict=True)
+            apart = max(apart, *(abs(a - b) for a, b in pairs))
     return {"n": n, "different": different, "largest_difference_of_a_confidence": round(apart, 5)}
 
 
@@ -133,34 +134,36 @@ def _cells(grid):
     return [(entity["name"], step) for entity in grid["entities"] for step in entity["steps"]]
 
 
-def _bare(grid):
+def _list_changes(grid):
     return [(name, step["action"], step["before"], step["after"]) for name, step in _cells(grid)]
 
 
-def _sure(grid):
+def _list_confidences(grid):
     return [step["confidence"] for _, step in _cells(grid)] or [0.0]
 
 
 def forget() -> None:
-    """Forget what this process knows of texts, entities and triples."""
+    """Clear this process's caches of texts, entities and triples."""
+    from tracking import clear_caches
+
     import koala.bulk.local
     import koala.text.nlp
     from koala.knowledge.store import Store
 
-    koala.text.nlp._known.clear()
-    Store.keep_open()._known.clear()
+    clear_caches(koala.text.nlp)
+    clear_caches(Store.keep_open())
     if koala.bulk.local._trackers is not None:
         for tracker in koala.bulk.local._trackers._opened.values():
-            tracker.scorer.network._triples._known.clear()
+            clear_caches(tracker.scorer.network._triples)
 
 
 def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, object]:
-    """Chunks in workers of one thread, one by one, and the encoder passes alone, taking turns.
+    """Measure chunks in workers, procedures one by one, and the encoder passes alone, alternating.
 
-    All have as many threads; workers are started beforehand. Nobody knows texts from the round
-    before.
+    All use the same number of threads. Workers are started beforehand, and caches are cleared
+    between rounds.
     """
-    from tracking import open_encoder_layers
+    from tracking import clear_caches, open_encoder_layers
 
     from koala.bulk.local import CHUNK, Plan, _Pool
     from koala.bulk.records import Limits, parse_record, read_records
@@ -175,11 +178,11 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
     chunks = [records[start : start + CHUNK] for start in range(0, len(records), CHUNK)]
 
     pool = _Pool("small", Plan(args.threads))
-    # Workers start when there is work for all of them.
+    # The pool starts its workers only when there is work for all of them.
     warm_up = [pool.submit(chunks[0][:2]) for _ in range(4 * args.threads)]
 
     def run_chunks() -> None:
-        # A pool of its own each time would have to start anew: it forgets what it knows instead.
+        # The pool is reused, because starting one takes time; its caches are cleared instead.
         for future in [pool._executor.submit(forget) for _ in range(8 * args.threads)]:
             future.result()
         for future in [pool.submit(chunk) for chunk in chunks]:
@@ -189,26 +192,26 @@ def measure_floor(source: Path, args: argparse.Namespace, _: Path) -> dict[str, 
 
     def run_singly() -> None:
         forget()
-        single.scorer.network._triples._known.clear()
+        clear_caches(single.scorer.network._triples)
         for record in records:
             value = json.loads(record.raw)
             single.track(value.get("text") or value["steps"], value.get("entities"))
 
-    # What the encoders read in a run: each text in the batches of its chunk, each distinct triple
-    # once, and the texts whose entities are to be found once more, by the encoder of those.
+    # The encoder passes of a run: each text in the batches of its chunk; each distinct triple once;
+    # and texts without entities once more, by the encoder of entity discovery.
     tracker = single
     settings = tracker.settings
     feeds, triples, words = [], {}, []
     for chunk in chunks:
         procedures = [parse_record(record, limits).procedure for record in chunk]
-        bare = [p for p in procedures if not p.entities]
-        found = iter(add_entities(bare, n_threads=1))
+        without = [p for p in procedures if not p.entities]
+        found = iter(add_entities(without, n_threads=1))
         procedures = [p if p.entities else next(found) for p in procedures]
         items = tracker._build_items([p for p in procedures if p.entities], None)
         ready = {item.procedure.id: item.procedure for item in items}
         words += [
             [word.text for step in ready[p.id].steps for word in step.words]
-            for p in bare if p.id in ready
+            for p in without if p.id in ready
         ]  # fmt: skip
         for group in split_items(items, SIZE):
             batch = tracker.scorer.batcher.build(group)
@@ -270,7 +273,7 @@ def measure_kills(source: Path, args: argparse.Namespace, folder: Path) -> dict[
         resume = ["--resume"] if journal.exists() else []
         command = [*KOALA, "batch", source, "-o", killed, "--workers", "2", *resume]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-        # Most of the time of a run is behind its start: kills fall into both.
+        # Random delays, so that kills hit both the start of a run and its work.
         time.sleep(rng.uniform(0.5, args.longest))
         if process.poll() is not None:
             break
@@ -296,7 +299,7 @@ def measure_broken(source: Path, _: argparse.Namespace, folder: Path) -> dict[st
     seconds = run_batch(source, output, "--workers", "2")
     good = {}
     for number, line in enumerate(source.open("rb"), 1):
-        # Only those that `sampled.py` has made whole have this name.
+        # Only the good lines of `sampled.py` have such an id.
         if line.startswith(b'{"id": "sampled-'):
             good[number] = json.loads(line)
     n = number
@@ -346,7 +349,7 @@ def measure_ray(source: Path, args: argparse.Namespace, folder: Path) -> dict[st
 
 
 def find_actors() -> list[int]:
-    """Find the processes of Ray's workers that hold a tracker, by their titles."""
+    """Find the processes of Ray's actors by their titles."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -359,7 +362,7 @@ def find_actors() -> list[int]:
 
 
 def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict[str, object]:
-    """Everything but the tracking: chunks are read, sent, and what came back before is written."""
+    """Measure everything but tracking: chunks are read and sent, and earlier results written."""
     from koala.bulk.chunk import track_records
     from koala.bulk.local import CHUNK, Done, run_job
     from koala.bulk.ray import open_cluster
@@ -410,7 +413,7 @@ def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict
 
 
 def draw_memory(source: Path, args: argparse.Namespace, _: Path) -> dict[str, object]:
-    """Draw the memory of a report of `workers` over time."""
+    """Plot the memory over time from a report of `workers`."""
     from matplotlib.figure import Figure
 
     report = json.loads(source.read_text())
@@ -439,7 +442,7 @@ def main() -> int:
     parser.add_argument("source", type=Path)
     parser.add_argument("--n", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--longest", type=float, default=15.0, help="seconds up to a kill")
+    parser.add_argument("--longest", type=float, default=15.0, help="most seconds before a kill")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)

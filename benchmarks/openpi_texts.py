@@ -1,4 +1,4 @@
-"""The wikiHow texts of OpenPI as procedures, without its labels: unlabelled text to learn from.
+"""Convert the wikiHow texts of OpenPI to procedures without labels, as JSON lines.
 
 python benchmarks/openpi_texts.py openpi.tar.gz -o openpi.jsonl
 """
@@ -20,9 +20,9 @@ def read_articles(path: Path, split: str = "train") -> dict[str, list[str]]:
 
 
 def read_labelled(path: Path, split: str = "train") -> dict[str, list[tuple[str, str]]]:
-    """Give the steps of every article with what changes in each, in OpenPI's words.
+    """Give the steps of every article, each with OpenPI's description of its changes.
 
-    Each line repeats all steps up to its own.
+    In the file, each line repeats all earlier steps.
     """
     texts: dict[str, dict[int, tuple[str, str]]] = {}
     with tarfile.open(path) as archive:

@@ -1,10 +1,10 @@
-"""Ten texts from outside the training data: five of wikiHow, three protocols, two recipes.
+"""Write ten texts from outside the training data: five of wikiHow, three protocols, two recipes.
 
     KOALA_DATA=… python benchmarks/outside_texts.py FOLDER [SEED]
 
-Chosen without looking: wikiHow articles of 4 to 8 steps by chance (seed 5), the first protocols of
-6 to 12 lines in the dev part of the wet-lab corpus, the fourth and fifth recipe of Recipes' dev.
-With another seed, all of them by chance.
+With seed 5, the default: five random wikiHow articles of 4 to 8 steps, the first three protocols of
+6 to 12 lines in the dev split of the wet-lab corpus, the fourth and fifth recipe of Recipes' dev.
+With another seed, all ten are random.
 """
 
 import json
@@ -34,15 +34,15 @@ def main() -> None:
     articles = read_articles(data / "other" / "openpi.tar.gz").items()
     articles = [pair for pair in articles if 4 <= len(pair[1]) <= 8]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    chance = random.Random(seed)
-    texts = chance.sample(articles, 5)
+    rng = random.Random(seed)
+    texts = rng.sample(articles, 5)
     protocols = read_protocols(data / "other" / "wet-lab-protocols.tar.gz").items()
     fitting = [pair for pair in protocols if 6 <= len(pair[1]) <= 12]
     recipes = (data / "recipes" / "dev.jsonl").read_text().splitlines()
     if seed == 5:
         texts, recipes = [*texts, *fitting[:3]], recipes[3:5]
     else:
-        texts, recipes = [*texts, *chance.sample(fitting, 3)], chance.sample(recipes, 2)
+        texts, recipes = [*texts, *rng.sample(fitting, 3)], rng.sample(recipes, 2)
     texts += [(value["name"], value["sentences"]) for value in map(json.loads, recipes)]
     for name, steps in texts:
         safe = re.sub(r"[^A-Za-z0-9]+", "-", name.removeprefix("www.wikihow.com/"))

@@ -1,9 +1,9 @@
-"""Entities found by themselves: against the gold ones of dev, beside a plain noun frequency.
+"""Entity discovery against the gold entities of dev, compared with a noun-frequency baseline.
 
     KOALA_DATA=… python benchmarks/participants.py [--settings | --end-to-end]
 
---settings compares settings of the learner by cross-validation on train. --end-to-end tracks what
-was found, and scores it with unmatched entities counted as errors.
+--settings compares settings of the learner by cross-validation on train. --end-to-end tracks the
+entities that were found and scores the grids; unmatched entities count as errors.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--end-to-end", action="store_true")
     options = parser.parse_args()
     if not os.environ.get("KOALA_DATA"):
-        sys.exit("Set KOALA_DATA to the folder of the real data.")
+        sys.exit("Set KOALA_DATA to the folder that contains propara/ and recipes/.")
     data = Path(os.environ["KOALA_DATA"])
     if options.settings:
         compare_settings(data)
@@ -99,7 +99,7 @@ def compare_with_frequency(data: Path) -> None:
 
 
 def find_frequent(procedures: list[Procedure], rule: str, n: int) -> list[tuple[str, ...]]:
-    """Take nouns named at least n times, or the n most frequent ones; all forms are aliases."""
+    """Give nouns that occur at least n times, or the n most frequent; all forms are aliases."""
     found = []
     for procedure in procedures:
         counts, forms = Counter(), {}
@@ -130,7 +130,7 @@ def show(name: str, scores: DiscoveryScores) -> None:
 
 
 def measure_time(procedures: list[Procedure]) -> None:
-    """Measure one text a time, beside the encoder on the same text."""
+    """Measure the time per text, and that of the encoder alone on the same text."""
     encoder = open_encoder()
     whole, bare = [], []
     for procedure in procedures:
@@ -143,7 +143,7 @@ def measure_time(procedures: list[Procedure]) -> None:
         whole.append(time.perf_counter() - middle)
     print(
         f"one annotated text: {1000 * statistics.median(whole):.1f} ms, "
-        f"of which the encoder {1000 * statistics.median(bare):.1f} ms (medians)"
+        f"the encoder alone {1000 * statistics.median(bare):.1f} ms (medians)"
     )
 
 
@@ -178,10 +178,10 @@ def track_found(data: Path) -> None:
     tracker = koala.load()
     print(tracker.card.signature)
     for name, grids in (
-        ("entities named", tracker.track_all(named)),
-        ("entities found", tracker.track_all(found)),
+        ("gold entities", tracker.track_all(named)),
+        ("found entities", tracker.track_all(found)),
         (
-            "entities found, rows of matched ones gold",
+            "found entities, gold rows where matched",
             [track_perfectly(p, gold[p.id]) for p in found],
         ),
     ):
@@ -191,7 +191,7 @@ def track_found(data: Path) -> None:
 
 
 def track_perfectly(procedure: Procedure, gold: Grid) -> Grid:
-    """Give found entities the gold rows they match, and leave out the others: a ceiling."""
+    """Give the gold rows of matched entities only: the upper bound for found entities."""
     matched = match_names([entity.name for entity in procedure.entities], gold.names)
     return replace(gold, rows=tuple(gold.rows[number] for number in sorted(matched)))
 

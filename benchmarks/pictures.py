@@ -1,4 +1,4 @@
-"""The pictures of the README, made anew with the bundled networks: needs Playwright and Chromium.
+"""Make the pictures of the README with the bundled models. Needs Playwright and Chromium.
 
 python benchmarks/pictures.py [--output docs]
 """

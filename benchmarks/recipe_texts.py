@@ -1,11 +1,11 @@
-"""Which texts are taken for recipes: those that are, and others, near and far.
+"""Accuracy of recipe detection on recipes and on other texts.
 
     KOALA_DATA=… python benchmarks/recipe_texts.py [--tune] [--wikipedia]
 
-With `--tune`, the errors on the training texts for other least shares. What is a recipe among the
-articles of wikiHow was decided by their titles, before a rule had seen them: food and drink that is
-made, not what is only cut, kept or bought. Paragraphs of encyclopedias and textbooks count as
-none, though a few quote recipes.
+--tune also prints the errors on train for other thresholds. --wikipedia also classifies paragraphs
+of encyclopedias and textbooks, which all count as other texts, though a few quote recipes. Which
+wikiHow articles are recipes was decided by their titles, before the rule was run on them: food and
+drink that is made, not food that is only cut, stored or bought.
 """
 
 import argparse
@@ -38,7 +38,7 @@ WIKIHOW = {
     "Make-Hot-Blackcurrant-Juice-for-a-Sore-Throat Make-Low-Sodium-Split-Pea-Soup "
     "Make-a-Fertility-Smoothie Brew-a-Laxative-Tea",
 }
-"""The recipes among the articles of OpenPI, by split."""
+"""Names of the recipes among the articles of OpenPI, by split."""
 
 Texts = dict[str, str]
 
@@ -53,7 +53,7 @@ def read_processes(folder: Path) -> Texts:
 
 
 def read_wikihow(path: Path, split: str) -> tuple[Texts, Texts]:
-    """Give the recipes among the articles, and the others."""
+    """Give the articles that are recipes, and the others."""
     names = WIKIHOW[split].split()
     texts = {
         name.removeprefix("www.wikihow.com/"): "\n".join(steps)
@@ -83,7 +83,9 @@ def tune(recipes: Texts, others: Texts) -> None:
         kind: [(measure_kitchen(text.lower()), measure_orders(text.lower())) for text in texts]
         for kind, texts in ((True, recipes.values()), (False, others.values()))
     }
-    print("errors on train, recipes + others; rows: kitchen, columns: orders")
+    print(
+        "errors on train, recipes + others; rows: share of kitchen words, columns: of imperatives"
+    )
     orders = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
     print("      ", *(f"{least:7}" for least in orders))
     for kitchen in (0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.14, 0.16):
@@ -129,7 +131,7 @@ def main() -> None:
             texts = dict(read_paragraphs(path))
             start = time.perf_counter()
             report(path.parent.name, texts, expected=False)
-            print(f"  {1e6 * (time.perf_counter() - start) / len(texts):.0f} µs a paragraph")
+            print(f"  {1e6 * (time.perf_counter() - start) / len(texts):.0f} µs per paragraph")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""What the annotations of Recipes say, and how much of it a network is given to see.
+"""Regularities in the annotation of Recipes, and coverage of mentions, locations and triples.
 
-KOALA_DATA=DATA python benchmarks/recipes.py
+    KOALA_DATA=… python benchmarks/recipes.py
+
+Prints the numbers of the table "What the annotation says" in results/recipes.md.
 """
 
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from koala.corpora import Example, read_corpus
@@ -15,11 +18,10 @@ from koala.inference.predict import annotate_as, find_triples
 from koala.settings import KnowledgeSettings, TextSettings, read_settings
 from koala.training.data import build_training_data
 
-CONFIG = Path(__file__).parent.parent / "configs" / "recipes" / "tracker-minilm.toml"
+CONFIG = Path(__file__).parents[1] / "configs" / "models" / "recipes.toml"
 
 
 def main() -> None:
-    """Print all figures of docs/recipes.md."""
     corpus = read_corpus(Path(os.environ["KOALA_DATA"], "recipes"))
     settings = read_settings(CONFIG)
     for split in ("train", "dev"):
@@ -32,23 +34,17 @@ def main() -> None:
         for known in ("", settings.text.known_locations):
             own = TextSettings(locations="nouns", known_locations=known)
             shares = count_locations(annotate_as(own, texts), examples)
-            print(f"  known places {known!r}: {shares}")
+            print(f"  known locations {known!r}: {shares}")
         for has_fuzzy in (False, True):
             print(f"  triples, fuzzy {has_fuzzy}: {count_triples(procedures, has_fuzzy=has_fuzzy)}")
-    used = build_training_data(
-        corpus, read_settings(CONFIG.parent.parent / "screen" / "recipes-knowledge.toml")
-    )
-    labelled = [
-        item.relevance.states.any() or item.relevance.locations.any()
-        for item in used.train
-        if item.relevance
-    ]
-    shares = f"{sum(labelled)} of {len(used.train)}"
-    print(f"ingredients of train with a triple labelled relevant: {shares}")
+    exact = replace(settings.knowledge, is_used=True, has_fuzzy=False)
+    train = build_training_data(corpus, replace(settings, knowledge=exact)).train
+    n_relevant = sum(item.relevance is not None and item.relevance.any.any() for item in train)
+    print(f"ingredients of train with a relevant triple: {n_relevant} of {len(train)}")
 
 
 def count_rules(examples: Sequence[Example]) -> Counter[str]:
-    """Count what holds of steps and uses."""
+    """Count ingredients, changes and participations, and how many follow each regularity."""
     counts: Counter[str] = Counter()
     for example in examples:
         if example.gold is None or example.takes_part is None:
@@ -56,47 +52,47 @@ def count_rules(examples: Sequence[Example]) -> Counter[str]:
         rows = [row.locations for row in example.gold.rows]
         text = " ".join(example.gold.steps).lower()
         counts["ingredients"] += len(rows)
-        counts["never used"] += sum(not any(used) for used in example.takes_part)
+        counts["that never participate"] += sum(not any(row) for row in example.takes_part)
         for step in range(len(example.gold.steps)):
             cells = [(row[step], row[step + 1]) for row in rows]
             new = [after for before, after in cells if after not in (before, ABSENT)]
             if len(new) > 1:
                 counts["steps that change several"] += 1
-                counts["… to one place"] += len(set(new)) == 1
+                counts["… to one location"] += len(set(new)) == 1
             for location in new:
                 counts["changes"] += 1
-                counts["… to a place that the text does not name"] += (
+                counts["… to a location that the text does not name"] += (
                     location != UNKNOWN and location not in text
                 )
             named = set(new) - {UNKNOWN}
-            for (before, after), used in zip(cells, example.takes_part, strict=True):
+            for (before, after), takes_part in zip(cells, example.takes_part, strict=True):
                 if before != ABSENT and after == ABSENT:
-                    counts["gone again"] += 1
-                if named and used[step]:
-                    counts["uses in a step with a new place"] += 1
-                    counts["… and are there"] += after in named
-                if not used[step] and after != before:
-                    counts["changes without use"] += 1
+                    counts["disappearances"] += 1
+                if named and takes_part[step]:
+                    counts["participations in a step with a new location"] += 1
+                    counts["… after which the ingredient is there"] += after in named
+                if not takes_part[step] and after != before:
+                    counts["changes without participation"] += 1
     return counts
 
 
 def count_mentions(procedures: Sequence[Procedure], examples: Sequence[Example]) -> str:
-    """Say how many first uses name the ingredient, and how many mentions are uses."""
+    """Count first participations that name the ingredient, and mentions that participate."""
     firsts, mentions = [], []
     for procedure, example in zip(procedures, examples, strict=True):
-        for entity, used in zip(procedure.entities, example.takes_part or (), strict=True):
+        for entity, takes_part in zip(procedure.entities, example.takes_part or (), strict=True):
             steps = {span.step for span in entity.mentions}
-            if any(used):
-                firsts.append(used.index(True) in steps)
-            mentions += [used[step] for step in steps]
+            if any(takes_part):
+                firsts.append(takes_part.index(True) in steps)
+            mentions += [takes_part[step] for step in steps]
     return (
-        f"{sum(firsts) / len(firsts):.1%} of {len(firsts)} first uses are named, "
-        f"{sum(mentions) / len(mentions):.1%} of {len(mentions)} mentions are uses"
+        f"{sum(firsts) / len(firsts):.1%} of {len(firsts)} first participations are named, "
+        f"{sum(mentions) / len(mentions):.1%} of {len(mentions)} mentions are participations"
     )
 
 
 def count_locations(procedures: Sequence[Procedure], examples: Sequence[Example]) -> str:
-    """Say how many of the places that ingredients change to are candidates."""
+    """Count changes whose new location is a candidate."""
     found, n_candidates = [], 0
     for procedure, example in zip(procedures, examples, strict=True):
         names = {candidate.name for candidate in procedure.candidates} | {UNKNOWN}
@@ -113,13 +109,13 @@ def count_locations(procedures: Sequence[Procedure], examples: Sequence[Example]
 
 
 def count_triples(procedures: Sequence[Procedure], *, has_fuzzy: bool) -> str:
-    """Say how many triples are found for an ingredient."""
+    """Count the triples retrieved per ingredient."""
     if has_fuzzy:
         procedures = procedures[:20]  # two seconds each
     groups = find_triples(procedures, KnowledgeSettings(has_fuzzy=has_fuzzy))
     counts = [len(triples) for group in groups for triples in group]
-    none = sum(count == 0 for count in counts)
-    return f"{sum(counts) / len(counts):.1f} an ingredient, none for {none} of {len(counts)}"
+    n_without = sum(count == 0 for count in counts)
+    return f"{sum(counts) / len(counts):.1f} per ingredient, none for {n_without} of {len(counts)}"
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Procedures made by sampling the steps of real ones, for benchmarks over many documents.
+"""Sample synthetic procedures from the steps of real ones, for benchmarks with many documents.
 
     KOALA_DATA=… python benchmarks/sampled.py --n 10000 [--seed 0] [--broken 0.05] > many.jsonl
 
-Each is a run of steps of one procedure of ProPara's train split, with some of another behind them;
-every second one names the entities of the first, for the others they are to be found. With --broken
-that share of lines cannot be tracked: no text, wrong types, huge, no UTF-8, empty, no JSON.
+A procedure consists of consecutive steps of one procedure of ProPara's train split, followed by a
+few steps of another. Every second one names the entities of the first; for the others, koala has to
+find them. With --broken, this share of the lines cannot be tracked: no text, wrong types, too long,
+not UTF-8, empty or not JSON.
 """
 
 import argparse
@@ -42,7 +43,7 @@ BROKEN = (
 
 
 def sample(rng: random.Random, examples: list, number: int) -> dict[str, object]:
-    """Make a procedure of a run of steps of one and a shorter one of another."""
+    """Make a procedure from consecutive steps of one example and a few steps of another."""
     first, second = rng.sample(examples, 2)
     steps = [step.text for step in first.procedure.steps]
     start = rng.randrange(max(1, len(steps) - 3))

@@ -1,11 +1,11 @@
-"""The server under load: many clients at once, then a kill in the middle, beside the bare tracker.
+"""Load test of the server with many clients and a kill under load, compared with a bare tracker.
 
     python benchmarks/serving.py [--requests 2000] [--clients 16] [--waiting 16]
 
-Clients send the bundled examples over kept connections on loopback, each the next one as soon as
-it has an answer; nobody waits before trying again, so with fewer places in line than clients some
-get 429. Every grid is compared with the one of the bare tracker in this process, which does the
-same texts one after the other. Memory is the server's resident set, on Linux.
+Clients send the bundled examples over persistent connections on loopback, each the next one as soon
+as it has a response. They do not wait before they try again, so some get 429 if there are more
+clients than queue slots. Every grid is compared with that of a bare tracker in this process, which
+tracks the same texts one after the other. Memory is the resident set of the server (Linux).
 """
 
 import argparse
@@ -133,7 +133,7 @@ def measure_bare(n_requests):
         document = DOCUMENTS[number % len(DOCUMENTS)]
         start = time.perf_counter()
         grid = tracker.track(document["steps"], document["entities"], id=document["id"])
-        # The first of each is for the tagger and the caches.
+        # The first round fills the caches and is not measured.
         if number >= len(DOCUMENTS):
             seconds.append(time.perf_counter() - start)
         expected[document["id"]] = locations_of(grid.to_dict())
@@ -146,7 +146,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--waiting", type=int, default=16, help="places in line")
+    parser.add_argument("--waiting", type=int, default=16, help="queue slots of the server")
     arguments = parser.parse_args()
     expected, bare = measure_bare(min(arguments.requests, 200))
 

@@ -1,13 +1,13 @@
-"""A cluster that is not here: how long a corpus takes on many machines, from what was measured.
+"""Simulation of a cluster: time to track a corpus on many machines, from measured chunk times.
 
     python benchmarks/simulate.py --chunk-seconds 3.6 --spread 0.15 --driver-seconds 0.004
 
-Chunks go to actors as these become free, and are written in order by one driver, as in
-`koala batch --engine ray`: a slow chunk holds back the writing of those behind it, not their
-tracking. After `--window` chunks an actor all wait for the last, and actors start anew. An actor
-takes `--start-seconds` to open the model, when it starts and after its machine has failed, which
-loses the chunk it had. Service times are log-normal with the mean and spread (standard deviation
-over mean) that were measured; slow machines are a share of actors that take twice as long.
+Free actors take the next chunk, and one driver writes the results in order, as in
+`koala batch --engine ray`: a slow chunk delays the writing of later ones, but not their tracking.
+After `--window` chunks per actor, all wait for the last one, and the actors are started again. An
+actor needs `--start-seconds` to open the model when it starts, and again after its machine has
+failed, which also loses its current chunk. Chunk times are log-normal with the measured mean and
+spread (standard deviation over mean); a share of the actors is slow and takes twice as long.
 """
 
 import argparse
@@ -30,12 +30,12 @@ class Cluster:
     start_seconds: float
     slow_share: float
     machine_hours: float
-    """Between two failures of one machine."""
+    """Mean time between two failures of one machine."""
     window: int
 
 
 def simulate(cluster: Cluster, n_chunks: int, seed: int) -> dict[str, float]:
-    """Run the chunks through the actors; give hours, and how well cores and driver were used."""
+    """Simulate one run; give its hours, and the utilisation of cores and driver."""
     rng = random.Random(seed)
     n_actors = cluster.machines * cluster.cores
     sigma = math.sqrt(math.log(1 + cluster.spread**2))
@@ -53,7 +53,7 @@ def simulate(cluster: Cluster, n_chunks: int, seed: int) -> dict[str, float]:
             now += seconds
             busy += seconds
             heapq.heappush(free, (now, actor))
-            # Written in order: not before the one in front of it.
+            # Chunks are written in order, so not before the previous one.
             driver = max(driver, now) + cluster.driver_seconds
     return {
         "hours": driver / 3600,
@@ -68,9 +68,15 @@ def main() -> None:
     parser.add_argument("--procedures", type=int, default=10_000_000)
     parser.add_argument("--machines", type=int, nargs="+", default=[1, 10, 50, 100, 200, 400])
     parser.add_argument("--cores", type=int, default=8)
-    parser.add_argument("--chunk-seconds", type=float, required=True, help="of a chunk, measured")
-    parser.add_argument("--spread", type=float, required=True, help="of it, measured")
-    parser.add_argument("--driver-seconds", type=float, required=True, help="a chunk, measured")
+    parser.add_argument(
+        "--chunk-seconds", type=float, required=True, help="mean time to track a chunk, measured"
+    )
+    parser.add_argument(
+        "--spread", type=float, required=True, help="relative spread of that time, measured"
+    )
+    parser.add_argument(
+        "--driver-seconds", type=float, required=True, help="driver time per chunk, measured"
+    )
     parser.add_argument("--start-seconds", type=float, default=5.0)
     parser.add_argument("--slow-share", type=float, default=0.05)
     parser.add_argument("--machine-hours", type=float, default=200.0)

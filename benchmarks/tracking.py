@@ -1,12 +1,12 @@
-"""A bundled network on the runtime: against torch, against the bare encoder, and from the start.
+"""Speed of an exported network, compared with torch and with its encoder alone; start and memory.
 
-    KOALA_DATA=… python benchmarks/tracking.py [--run runs/tracker] [--model small] [--rounds 5]
+    KOALA_DATA=… python benchmarks/tracking.py [--run runs/small-seed0] [--model small] [--rounds 5]
 
-All in one process, taking turns: the runtime, torch with the same weights (`--run` is the folder
-the network was exported from), and the floor: the same encoder passes over the same pieces, and
-nothing else. Texts are annotated and batches built beforehand for all three; annotation is timed
-apart. The time from process start to the first grid, and the peak memory of that process, are taken
-from processes of their own.
+In one process, three variants alternate: the ONNX network; torch with the same weights (`--run` is
+the run that the network was exported from); and the floor, which only runs the encoder over the
+same subwords. Annotation and the building of batches are not part of these times and measured
+separately. The time from process start to the first grid, and the peak memory, are measured in
+separate processes.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from koala.cache import BoundedCache
 from koala.corpora import read_corpus
 from koala.document import annotate
 from koala.inputs.examples import group_items, split_items
@@ -29,7 +30,7 @@ import koala
 from koala.bundled.examples import read_example
 example = read_example()
 koala.load(MODEL).track(list(example.steps), list(example.names))
-# Not getrusage: its peak is handed down from the process that started this one.
+# Not getrusage, whose peak includes the memory of the parent process.
 status = dict(line.split(":") for line in open("/proc/self/status"))
 print(int(status["VmHWM"].split()[0]) / 1024)
 """
@@ -42,12 +43,12 @@ def time_of(work) -> float:
 
 
 def open_encoder_layers(name, n_layers, *, n_threads=None):
-    """The encoder alone on onnxruntime: all layers, or the lowest; "subwords" and "mask" in."""
+    """Open an encoder in onnxruntime: its lowest layers, or all; inputs "subwords" and "mask"."""
     import onnxruntime
     import torch
 
     from koala.encoders.weights import find_weights
-    from koala.network.torch.encoder import load_transformer, run_layers
+    from koala.network.torch.transformer import load_transformer, run_layers
 
     class Encoder(torch.nn.Module):
         def __init__(self):
@@ -73,9 +74,18 @@ def open_encoder_layers(name, n_layers, *, n_threads=None):
         return onnxruntime.InferenceSession(str(path), options, providers=providers)
 
 
+def clear_caches(owner) -> None:
+    """Clear all bounded caches among the attributes of an object or a module."""
+    for value in vars(owner).values():
+        if isinstance(value, BoundedCache):
+            value.clear()
+
+
 def build_floor(settings, batches):
-    """The encoder over the same pieces as the network reads: all layers over the text and, where
-    they read triples, the lower ones over those, each distinct one once in a batch.
+    """Build a function that runs only the encoder, over the same subwords as the network.
+
+    All layers run over the text and, if they read triples, the lower ones over each distinct triple
+    of a batch.
     """
     texts = open_encoder_layers(settings.encoder.name, None)
     triples = None
@@ -111,26 +121,26 @@ def main() -> None:
     parser.add_argument("--model", default="small")
     parser.add_argument("--run", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--size", type=int, default=64, help="entities of a batch")
+    parser.add_argument("--size", type=int, default=64, help="entities per batch")
     args = parser.parse_args()
     tracker = load(args.model)
-    reader = tracker.scorer
+    scorer = tracker.scorer
     examples = read_corpus(Path(os.environ["KOALA_DATA"], "propara")).splits["dev"]
     procedures = [example.procedure for example in examples]
     annotate(procedures[:2])
     annotation = time_of(lambda: annotate(procedures))
     items = tracker._build_items(procedures, None)
     groups = split_items(items, args.size)
-    building = time_of(lambda: [reader.batcher.build(group) for group in groups])
-    batches = [reader.batcher.build(group) for group in groups]
+    building = time_of(lambda: [scorer.batcher.build(group) for group in groups])
+    batches = [scorer.batcher.build(group) for group in groups]
 
     def run_network():
-        # Each round reads its triples anew, as the others do.
-        if reader.network._triples is not None:
-            reader.network._triples._known.clear()
-        return [reader.network(batch) for batch in batches]
+        # Each round encodes its triples again, as in the other variants.
+        if scorer.network._triples is not None:
+            clear_caches(scorer.network._triples)
+        return [scorer.network(batch) for batch in batches]
 
-    works = {"runtime": run_network}
+    works = {"onnx": run_network}
     if args.run:
         from koala.training.checkpoint import open_checkpoint
         from koala.training.export.packing import PublicTables, round_weights

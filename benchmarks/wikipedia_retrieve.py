@@ -1,10 +1,10 @@
-"""Retrieve for all ProPara procedures, beside a plain scorer of dictionaries on a sample.
+"""Time of paragraph retrieval for all ProPara procedures, compared with a plain implementation.
 
     KOALA_DATA=… python benchmarks/wikipedia_retrieve.py [--sample 20000] [-o OUT.jsonl] [--json]
 
-Three processes, one after the other: koala on all three corpora, koala on the first paragraphs of
-them, and on the same paragraphs a scorer as one writes it first, a paragraph at a time with
-dictionaries and a heap a query. The two results on the sample are compared.
+Three processes run one after the other: koala on all three corpora, koala on a sample (their first
+paragraphs), and on the same sample a straightforward scorer: one paragraph at a time, with
+dictionaries and one heap per query. The results of both on the sample are compared.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def split_grams(text):
 
 
 def score_plainly(queries, paragraphs):
-    """Give the best paragraphs of every query as {(query, text): score}."""
+    """Give the best paragraphs of every query as {(query, text): score}, without koala's code."""
     postings, holding, n_paragraphs = {}, Counter(), 0
     for query in queries:
         for gram, count in split_grams(" ".join(step.text for step in query.steps)).items():
@@ -86,7 +86,7 @@ def sample_with_koala(queries, paragraphs):
 
 
 def work(name, data, sample, output):
-    """Do one part in this process; print its figures."""
+    """Run one part in this process and print its numbers."""
     queries = read_queries(data)
     is_content("word")  # loads the stop words
     start, start_cpu = time.perf_counter(), time.process_time()
@@ -102,7 +102,7 @@ def work(name, data, sample, output):
         n_paragraphs = sample
         found = run(queries, lambda: islice(read_paragraphs(corpora_of(data)), sample))
         seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
-        # Equal scores at the end of a list may be cut differently: the scores are compared.
+        # Ties at the end of a list may be broken differently, so only scores are compared.
         scores = sorted((query, round(score, 6)) for (query, _), score in found.items())
         figures = {"results": len(found), "scores": scores}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -119,7 +119,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=20_000)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("-o", "--output", help="keep what was retrieved here")
+    parser.add_argument("-o", "--output", help="file for the retrieved paragraphs")
     parser.add_argument("--part", choices=("full", "koala", "plain"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     data = Path(os.environ.get("KOALA_DATA", "data"))
@@ -141,16 +141,16 @@ def main():
         return
     for part in ("full", "koala", "plain"):
         one = figures[part]
-        # By processor time: other work on the machine does not count.
+        # Processor time, because other processes on the machine do not change it.
         speed = one["paragraphs"] / one["cpu_seconds"]
         print(
             f"{part:6} {one['paragraphs']:>8,} paragraphs  {one['seconds']:7.1f} s  "
-            f"{one['cpu_seconds']:7.1f} s of processor  "
+            f"{one['cpu_seconds']:7.1f} s CPU  "
             f"{speed:>8,.0f} paragraphs/s  {one['peak_mib']:6.0f} MiB"
         )
     full = figures["full"]
     print(f"retrieved {full['results']:,}, {full['distinct']:,} different paragraphs")
-    print(f"the two on the sample give the same scores: {figures['same_scores']}")
+    print(f"both give the same scores on the sample: {figures['same_scores']}")
 
 
 if __name__ == "__main__":
