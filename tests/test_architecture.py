@@ -24,7 +24,7 @@ ROOMS = {
     "grid": "document errors files",
     "bundled": "grid",
     "corpora": "document errors files grid text",
-    "display": "document errors grid",
+    "display": "document errors files grid",
     "knowledge": "cache document encoders errors files grid text",
     "evaluation": "corpora document errors files grid text",
     "inputs": "cache document encoders errors grid knowledge",

@@ -7,11 +7,17 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from koala.errors import FileError, KoalaError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 def read_text(path: str | Path) -> str:
@@ -215,16 +221,43 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _replace(target: Path, text: str) -> None:
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a temporary path beside a file; rename it to the file at the end, or delete it on error.
+
+    The new file has the permissions of the one that it replaces.
+    """
     mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
+        yield temporary
+        temporary.chmod(mode)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def try_lock(file: IO[Any]) -> bool | None:
+    """Lock an open file until it is closed or the process ends; False if another process has it.
+
+    None where files cannot be locked: on Windows and on some file systems.
+    """
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def _umask() -> int:

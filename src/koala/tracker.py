@@ -19,6 +19,7 @@ from koala.inference.predict import (
     predict_grids,
     predict_probabilities,
     predict_samples,
+    sign_triples,
 )
 from koala.inference.scoring import Scorer
 from koala.inputs.examples import Item, build_items
@@ -29,8 +30,6 @@ from koala.tasks import PROPARA, find_task
 from koala.text.language import is_english
 
 Progress = Callable[[int, int], None]
-
-_NO_KNOWLEDGE = "knowledge:none"
 
 
 class Tracker:
@@ -261,10 +260,8 @@ def restrict_knowledge(settings: KnowledgeSettings, *, has_knowledge: bool) -> K
 
 
 def sign_store(settings: KnowledgeSettings) -> str:
-    """Give the signature of the store that triples come from, `knowledge:none` without one."""
-    if not settings.is_used:
-        return _NO_KNOWLEDGE
-    return f"knowledge:{Store.keep_open(settings.store).signature}"
+    """Give the signature of the source of triples, `knowledge:none` without one."""
+    return f"knowledge:{sign_triples(settings)}"
 
 
 def _sign_own() -> str:

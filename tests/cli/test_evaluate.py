@@ -103,7 +103,7 @@ def test_koala_json_is_scored_like_the_leaderboard_tsv(koala, meet, dev, tmp_pat
         (b"\x89PNG\r\n\x1a\n\x00\x00", "NUL"),
         (b"4\t1\toil\tNONE\t-\t\xff\n", "not UTF-8"),
         (b"4\t1\toil\tNONE\n", "expected 6 tab-separated columns"),
-        (b"4,1,oil,NONE,-,-\n", "1 tab-separated"),
+        (b"4,1,oil,NONE,-,-\n", "expected 6 tab-separated columns"),
         (b"4\t0\toil\tNONE\t-\t-\n", "the step is '0'"),
         (b"4\tx\toil\tNONE\t-\t-\n", "the step is 'x'"),
         (b"4\t1\toil\tEXPLODE\t-\t-\n", "EXPLODE"),

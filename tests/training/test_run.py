@@ -158,7 +158,7 @@ def test_a_run_cannot_be_resumed_with_different_extra_texts(settings, source, tm
     train(begun, source, tmp_path / "run")
     origin = tmp_path / "run" / ORIGIN
     recorded = json.loads(origin.read_text())
-    assert recorded.keys() == {"train", "dev", "extra"}
+    assert recorded.keys() == {"train", "dev", "knowledge", "extra"}
     # A run of an earlier version, which did not record its extra texts, can be resumed.
     origin.write_text(json.dumps({n: d for n, d in recorded.items() if n != "extra"}))
     train(begun, source, tmp_path / "run", resume=True)

@@ -16,12 +16,7 @@ from types import TracebackType
 from typing import IO
 
 from koala.errors import FileError, KoalaError
-from koala.files import parse_json, read_text, write_text
-
-try:
-    import fcntl
-except ImportError:  # Windows: two runs that write the same file are not detected
-    fcntl = None  # type: ignore[assignment]
+from koala.files import parse_json, read_text, try_lock, write_text
 
 _SECONDS = 0.5
 """Minimum time between two writes of the journal: with hundreds of workers, one write per chunk
@@ -218,21 +213,10 @@ def _open_at(path: Path, n_bytes: int) -> IO[bytes]:
         )
     path.touch()
     file = path.open("r+b")
-    _lock(file, path)
+    if try_lock(file) is False:
+        file.close()
+        problem = "another koala batch is writing it. Wait until it ends, or choose another output."
+        raise FileError(path, problem)
     file.truncate(n_bytes)
     file.seek(n_bytes)
     return file
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Refuse a file that another run is writing; the system releases locks of ended processes."""
-    if fcntl is None:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        problem = "another koala batch is writing it. Wait until it ends, or choose another output."
-        raise FileError(path, problem) from None
-    except OSError:
-        pass  # a file system without locks

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from koala.errors import KoalaError
+from koala.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,9 +71,7 @@ def _save(figure: "Figure", path: Path) -> None:
     """Save atomically, with the same bytes for the same numbers."""
     import matplotlib
 
-    temporary = path.with_name(f".{path.name}.tmp")
-    with matplotlib.rc_context({"svg.hashsalt": "koala"}):
+    with replacing(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "koala"}):
         kind = path.suffix.removeprefix(".")
         metadata = {"Date": None} if kind == "svg" else None
         figure.savefig(temporary, format=kind, metadata=metadata, dpi=150)
-    temporary.replace(path)

@@ -1,7 +1,9 @@
 """Procedures → triples → scores → grids, samples or probabilities, for any kind of network."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from koala.decoding import Decoding, Names
 from koala.decoding.mbr.search import sample_grids
@@ -13,6 +15,8 @@ from koala.inference.fixes import add_fixed_candidates, find_item_fixes
 from koala.inference.scoring import Scored, Scorer, score_all, score_procedures
 from koala.inputs.examples import Item
 from koala.knowledge.retrieval import Triples, retrieve_triples
+from koala.knowledge.retrieved import choose_retrieved, read_retrieved
+from koala.knowledge.store import Store
 from koala.settings import KnowledgeSettings, TextSettings
 from koala.tasks import PROPARA, Task
 
@@ -42,6 +46,9 @@ def find_triples(
     """Retrieve triples for every entity; none if the settings do not use knowledge."""
     if not settings.is_used:
         return [tuple(() for _ in procedure.entities) for procedure in procedures]
+    if settings.retrieved:
+        known = read_retrieved(Path(settings.retrieved))
+        return choose_retrieved(procedures, known, settings.n_triples)
     return retrieve_triples(
         procedures,
         store=settings.store,
@@ -50,6 +57,15 @@ def find_triples(
         n_threads=n_threads,
         progress=progress,
     )
+
+
+def sign_triples(settings: KnowledgeSettings) -> str:
+    """Give the signature of the source of triples: of a store, of a file, or `none`."""
+    if not settings.is_used:
+        return "none"
+    if settings.retrieved:
+        return f"file-{hashlib.sha256(Path(settings.retrieved).read_bytes()).hexdigest()[:8]}"
+    return Store.keep_open(settings.store).signature
 
 
 def predict_grids(
@@ -159,9 +175,10 @@ def predict_probabilities(
     """Give the probabilities of all tags and locations, one dict per entity."""
     for scored in score_all(scorer, items):
         names = name_candidates(scored.procedure)
-        output = calibration.scale(scored.output, scored.procedure)
+        output = calibration.apply(scored.output, scored.items)
+        fixes = find_item_fixes(scored.items, names)
         for index, item in enumerate(scored.items):
-            marginals = task.find_marginals(output, index, names)
+            marginals = task.find_marginals(output, index, names, fixes)
             yield {
                 "id": scored.procedure.id,
                 "entity": name_entity(item),

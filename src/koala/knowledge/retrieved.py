@@ -7,7 +7,8 @@ of comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `tri
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,19 +59,26 @@ def _read_entries(path: Path) -> Iterator[dict[str, Any]]:
     try:
         raw = path.read_bytes()
         text = (gzip.decompress(raw) if raw.startswith(_GZIP) else raw).decode()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise FileError(path, f"cannot be read ({error}).") from None
-    try:
-        if text.lstrip().startswith("["):
-            entries: Iterable[Any] = json.loads(text)
-        else:
-            entries = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except json.JSONDecodeError as error:
-        raise FileError(path, f"not JSON ({error.msg}).", line=error.lineno) from None
-    for entry in entries:
+    for entry in _parse(path, text):
         if not isinstance(entry, dict):
             raise FileError(path, f"expected a JSON object, got {entry!r}.")
         yield entry
+
+
+def _parse(path: Path, text: str) -> list[Any]:
+    """Parse a JSON list, or JSON lines."""
+    is_list = text.lstrip().startswith("[")
+    entries: list[Any] = []
+    for number, part in enumerate([text] if is_list else text.split("\n"), 1):
+        try:
+            value = json.loads(part) if part.strip() else []
+        except json.JSONDecodeError as error:
+            line = error.lineno if is_list else number
+            raise FileError(path, f"not JSON ({error.msg}).", line=line) from None
+        entries += value if isinstance(value, list) else [value]
+    return entries
 
 
 def _parse_published(line: str) -> Triple:

@@ -5,14 +5,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from koala.errors import FileError
-
-try:
-    import fcntl
-except ImportError:  # Windows: folders of killed builds are not recognised there
-    fcntl = None  # type: ignore[assignment]
+from koala.files import try_lock
 
 
 @contextmanager
@@ -29,7 +24,7 @@ def open_build_folder(output: Path) -> Iterator[Path]:
         raise FileError(output, f"cannot be written ({error.strerror}).") from None
     try:
         with (folder / "lock").open("w") as lock:
-            _lock(lock)
+            try_lock(lock)
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -41,19 +36,8 @@ def _remove_abandoned(parent: Path, prefix: str) -> None:
             continue
         try:
             with (folder / "lock").open("r+") as lock:
-                is_abandoned = _lock(lock)
+                is_abandoned = try_lock(lock)
         except OSError:  # another process is creating it
             continue
         if is_abandoned:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lock(file: IO[str]) -> bool:
-    """Try to lock a file; the system releases the lock when the process ends in any way."""
-    if fcntl is None:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

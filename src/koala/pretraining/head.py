@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from koala.encoders.weights import WEIGHTS
 from koala.errors import KoalaError
+from koala.files import replacing
 from koala.network.torch.precision import Precision, computing_in
 from koala.network.torch.transformer import load_transformer
 from koala.pretraining.masking import IGNORED
@@ -115,10 +116,9 @@ def load_language_model(
 
 def save_head(head: LanguageModelHead, path: Path) -> None:
     """Write a head to a temporary file and rename it."""
-    temporary = path.with_name(f".{path.name}.tmp")
     tensors = {k: v.detach().cpu().contiguous() for k, v in head.state_dict().items()}
-    save_file(tensors, temporary, metadata={"format": "pt"})
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        save_file(tensors, temporary, metadata={"format": "pt"})
 
 
 def _find_head(folder: Path) -> dict[str, Tensor] | None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.encoders.tokenizer import SubwordTokenizer
+from koala.files import replacing
 from koala.pretraining.examples import Progress, build_text_examples
 from koala.pretraining.masking import Example
 
@@ -35,10 +36,8 @@ def find_text_examples(
                 )
     examples = build_text_examples(texts, subwords, longest=longest, progress=progress)
     folder.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{FILE}")
-    with temporary.open("wb") as file:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, key=np.array(key), **_pack(examples))
-    temporary.replace(path)
     return examples
 
 

@@ -121,6 +121,9 @@ class KnowledgeSettings:
     store: str | None = None
     """Knowledge store to retrieve from. None: the store that KOALA_STORE names, or the bundled
     one."""
+    retrieved: str | None = None
+    """File of triples that were retrieved before (`koala.knowledge.retrieved`), read in place of a
+    store; for example those of the published system."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.gate_bias):

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from koala.errors import FileError, KoalaError
+from koala.files import replacing
 from koala.network.torch.koala import KoalaModel, build_model
 from koala.settings import Settings
 from koala.training.ema import EMA
@@ -52,10 +53,9 @@ def save_checkpoint(
         tensors |= {f"average.{name}": value for name, value in average.weights.items()}
         tensors[_AVERAGE_STEPS] = torch.tensor(average.n_steps)
     metadata = {"settings": settings.to_toml(), "progress": json.dumps(asdict(progress))}
-    temporary = path.with_name(f".{path.name}.tmp")
     contiguous = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
-    save_file(contiguous, temporary, metadata=metadata)
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        save_file(contiguous, temporary, metadata=metadata)
 
 
 def read_settings_of(path: Path) -> tuple[Settings, Progress]:

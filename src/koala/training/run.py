@@ -12,6 +12,7 @@ from koala.encoders.weights import WEIGHTS
 from koala.errors import FileError, KoalaError
 from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
+from koala.inference.predict import sign_triples
 from koala.settings import Settings
 from koala.training.checkpoint import BEST, LAST
 from koala.training.data import Progress, TrainingData, build_training_data
@@ -45,7 +46,13 @@ class DataSource:
     def get(self, settings: Settings) -> TrainingData:
         """Give the training data with the triples and candidates that the settings ask for."""
         knowledge, extra = settings.knowledge, settings.training.extra
-        triples = (knowledge.is_used, knowledge.n_triples, knowledge.has_fuzzy, knowledge.store)
+        triples = (
+            knowledge.is_used,
+            knowledge.n_triples,
+            knowledge.has_fuzzy,
+            knowledge.store,
+            knowledge.retrieved,
+        )
         training = settings.training
         gold = (training.adds_gold_locations, settings.decoder.tags, training.annotators > 0)
         key = (settings.text, triples, gold, extra)
@@ -167,7 +174,7 @@ def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
     """Give digests of everything a run begins with.
 
     These are train and dev, the annotators' labels, the weights of pretraining stages or of a run
-    to start from, and the extra texts, as far as the settings name them.
+    to start from, the source of triples and the extra texts, as far as the settings name them.
     """
     knowledge, training = settings.knowledge, settings.training
     digests = {
@@ -176,6 +183,8 @@ def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:
     if training.annotators:
         annotators = [example.annotators for example in corpus.splits.get("train", ())]
         digests["annotators"] = _digest(repr(annotators).encode())
+    if knowledge.is_used:
+        digests["knowledge"] = sign_triples(knowledge)
     files: dict[str, Path] = {}
     if settings.encoder.weights:
         files["text"] = Path(settings.encoder.weights, WEIGHTS)

@@ -13,6 +13,7 @@ from koala.errors import FileError, KoalaError
 from koala.evaluation.actions import count_actions
 from koala.files import read_text, write_text
 from koala.settings import Settings
+from koala.settings.old_names import translate
 from koala.settings.toml import build_settings, merge_values, parse_toml, read_values
 from koala.training.loop import ShowBatches, Tell
 from koala.training.report import RunReport, read_report
@@ -155,7 +156,7 @@ def read_row(ablation: Ablation, row: AblationRow, seed: int | None = None) -> S
     try:
         for table in tables:
             values = merge_values(values, table)
-        return build_settings(Settings, values)
+        return build_settings(Settings, translate(values))
     except KoalaError as error:
         raise FileError(ablation.path, str(error)) from None
 

@@ -1,7 +1,6 @@
 """Text encoder and knowledge encoder (sections 4.2.1 and 4.3.2 of the paper)."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 
 from koala.document import CONVENTIONS
 from koala.errors import KoalaError
+from koala.files import replacing
 from koala.network.torch.pooling import SequenceLSTM, look_up, masked_mean
 from koala.network.torch.precision import Precision, computing_in
 from koala.network.torch.transformer import (
@@ -359,9 +359,8 @@ class FrozenLayerCache:
 
     def _write(self, key: bytes, row: Tensor) -> None:
         path = self._path_of(key)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp.npy")
-        np.save(temporary, row.cpu().numpy())
-        temporary.replace(path)
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.save(file, row.cpu().numpy())
         self._cache[key] = torch.from_numpy(np.load(path, mmap_mode="r+"))
 
     def _path_of(self, key: bytes) -> Path:

@@ -22,6 +22,7 @@ from torch import nn
 
 from koala.encoders.weights import WEIGHTS
 from koala.errors import FileError
+from koala.files import replacing
 
 Floats = NDArray[np.float32]
 Table = NDArray[Any]
@@ -62,9 +63,8 @@ def round_public(folder: Path, file: Path) -> PublicTables:
     tables = {name: _round_rows(table)[0] for name, table in _read_large(folder).items()}
     content = save(tables)
     if not file.is_file():
-        temporary = file.with_name(f".{file.name}.tmp")
-        temporary.write_bytes(content)
-        temporary.replace(file)
+        with replacing(file) as temporary:
+            temporary.write_bytes(content)
     elif file.read_bytes() != content:
         raise FileError(
             file,
