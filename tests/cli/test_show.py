@@ -122,4 +122,6 @@ def list_commands(command, words=()):
 def test_every_help_has_an_example(koala, words):
     done = koala(*words, "--help")
     assert done.returncode == 0
-    assert f"Example: {' '.join(('koala', *words))}" in done.stdout
+    _, found, example = done.stdout.rpartition("Example: ")
+    assert found
+    assert all(word in example for word in ("koala", *words))

@@ -118,6 +118,9 @@ class KnowledgeSettings:
     gate_bias: float = 0.0
     """Initial bias of the gate. Below 0 the gate starts nearly closed, and the decoder's input
     passes unchanged until training opens it. 0: the usual random bias."""
+    dropout: float = 0.0
+    """Dropout on both linear layers of the gate, and on the BiLSTM output of an own triple encoder,
+    beside `encoder.dropout` on the mean. The published code: 0.4."""
     store: str | None = None
     """Knowledge store to retrieve from. None: the store that KOALA_STORE names, or the bundled
     one."""
@@ -126,6 +129,7 @@ class KnowledgeSettings:
     store; for example those of the published system."""
 
     def __post_init__(self) -> None:
+        check_shares(self, "knowledge.", "dropout", below=True)
         if not math.isfinite(self.gate_bias):
             raise KoalaError(f"knowledge.gate_bias is {self.gate_bias}; expected a finite number.")
         if self.gate_bias and self.integration != "gate":
@@ -145,6 +149,9 @@ class DecoderSettings:
 
     width: int = 256
     """Hidden size of each direction of the LSTMs (section 6.2)."""
+    dropout: float = 0.0
+    """Dropout behind the BiLSTMs of state tracker and location predictor. The published code:
+    0.4."""
     tags: Literal["changes", "participation"] = "changes"
     """Meaning of the tags C, E and M. "changes": the entity is created, stays, moves.
     "participation" (recipes): the step uses the ingredient for the first time, does not use it,
@@ -165,3 +172,6 @@ class DecoderSettings:
     has_legal_crf: bool = False
     """Whether the CRF excludes impossible transitions also in training; the paper learns scores for
     all transitions."""
+
+    def __post_init__(self) -> None:
+        check_shares(self, "decoder.", "dropout", below=True)

@@ -223,9 +223,12 @@ class EntityEncoder(_Encoder):
 class TripleEncoder(_Encoder):
     """[CLS] head [SEP] relation [SEP] tail [SEP] → one vector, the mean over its words (eq. 9)."""
 
+    state_dropout: nn.Dropout = nn.Dropout(0.0)
+    """Of the BiLSTM's output, before the mean; the published code drops out both."""
+
     def forward(self, subwords: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
         """Encode (distinct triples, subwords) to (distinct triples, width)."""
-        states = self.read(subwords, input_mask)
+        states = self.state_dropout(self.read(subwords, input_mask))
         means: Tensor = self.dropout(masked_mean(word_mask.unsqueeze(1), states).squeeze(1))
         return means
 

@@ -64,6 +64,7 @@ class KoalaModel(nn.Module):
                 input_dropout=encoder.input_dropout,
                 precision=precision,
             )
+            self.triple_encoder.state_dropout = nn.Dropout(knowledge.dropout)
         self.has_attention = self.triple_encoder is not None and knowledge.has_attention
         width = self.text_encoder.width
         self.reads_steps = decoder.reads != "mentions"
@@ -91,6 +92,7 @@ class KoalaModel(nn.Module):
             width=decoder.width,
             injector=self._build_injector(knowledge, input_width),
             has_entity_attention=decoder.has_entity_attention,
+            dropout=decoder.dropout,
         )
         self.locations: LocationPredictor | LocationScorer
         if decoder.locations == "sequences":
@@ -98,6 +100,7 @@ class KoalaModel(nn.Module):
                 input_width=width,
                 width=decoder.width,
                 injector=self._build_injector(knowledge, 2 * width),
+                dropout=decoder.dropout,
             )
         else:
             self.locations = LocationScorer(
@@ -107,6 +110,7 @@ class KoalaModel(nn.Module):
                 dropout=encoder.dropout,
                 injector=self._build_injector(knowledge, input_width),
                 n_known=len(settings.text.known_locations.split()),
+                state_dropout=decoder.dropout,
             )
         self.may_be_absent = settings.may_be_absent
         self.crf = CRF(is_legal=decoder.has_legal_crf, may_be_absent=self.may_be_absent)
@@ -122,6 +126,7 @@ class KoalaModel(nn.Module):
             has_attention=settings.has_attention,
             is_gated=settings.integration == "gate",
             gate_bias=settings.gate_bias,
+            dropout=settings.dropout,
         )
 
     def forward(self, batch: Batch) -> TensorOutput:

@@ -14,12 +14,20 @@ class LocationPredictor(nn.Module):
     input. Candidate 0 is `?`, a learned vector that counts as named in every step.
     """
 
-    def __init__(self, *, input_width: int, width: int, injector: KnowledgeInjector | None) -> None:
+    def __init__(
+        self,
+        *,
+        input_width: int,
+        width: int,
+        injector: KnowledgeInjector | None,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         self.injector = injector
         self.unknown = nn.Parameter(torch.randn(input_width) * 0.1)
         read_width = injector.width if injector else 2 * input_width
         self.lstm = SharedInputLSTM(input_width=read_width, width=width)
+        self.dropout = nn.Dropout(dropout)
         # No bias: it would be the same for all candidates, so softmax would cancel it.
         self.output = nn.Linear(self.lstm.width, 1, bias=False)
 
@@ -49,7 +57,7 @@ class LocationPredictor(nn.Module):
         lengths = (n_steps + 1).unsqueeze(1).expand_as(candidate_mask)[candidate_mask]
         states = self.lstm(rows, index[candidate_mask], lengths)
         # (real candidates, steps + 1)
-        real: Tensor = self.output(states).squeeze(-1)
+        real: Tensor = self.output(self.dropout(states)).squeeze(-1)
         scores = real.new_full(index.shape, torch.finfo(real.dtype).min)
         scores = scores.masked_scatter(candidate_mask.unsqueeze(-1), real)
         return scores.transpose(1, 2), log_attention
@@ -109,6 +117,7 @@ class LocationScorer(nn.Module):
         dropout: float,
         injector: KnowledgeInjector | None,
         n_known: int = 0,
+        state_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.injector = injector
@@ -117,6 +126,7 @@ class LocationScorer(nn.Module):
         self.lstm = SequenceLSTM(
             input_width=injector.width if injector else input_width, width=width
         )
+        self.state_dropout = nn.Dropout(state_dropout)
         self.state = nn.Linear(self.lstm.width, width)
         self.location = nn.Linear(location_width, width, bias=False)
         self.here = nn.Linear(location_width, width, bias=False)
@@ -154,7 +164,7 @@ class LocationScorer(nn.Module):
             log_attention = log_rows.view(batch, 1, positions, -1)
             log_attention = log_attention.expand(-1, candidate_mask.shape[1], -1, -1)
         # (batch, 1, steps + 1, width)
-        states = self.state(self.lstm(inputs, n_steps + 1)).unsqueeze(1)
+        states = self.state(self.state_dropout(self.lstm(inputs, n_steps + 1))).unsqueeze(1)
         # Terms that do not depend on the entity, once per text: (rows, candidates, 1, width) and
         # (rows, candidates, steps + 1, width)
         means = self._average(candidates, is_named)

@@ -27,6 +27,7 @@ class KnowledgeInjector(nn.Module):
         has_attention: bool,
         is_gated: bool,
         gate_bias: float = 0.0,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.attention = nn.Linear(query_width, triple_width, bias=False) if has_attention else None
@@ -35,6 +36,8 @@ class KnowledgeInjector(nn.Module):
         self.mix = nn.Linear(joint, query_width) if is_gated else None
         if self.gate is not None and gate_bias:
             nn.init.constant_(self.gate.bias, gate_bias)
+        self.dropout = nn.Dropout(dropout)
+        """Of both linear layers of the gate, as in the published code."""
         self.width = query_width if is_gated else joint
 
     def forward(self, query: Rows, triples: Tensor, triple_mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -74,7 +77,8 @@ class KnowledgeInjector(nn.Module):
         bias = torch.cat([self.gate.bias, self.mix.bias])
         of_query, of_graph = torch.split(weight, [joined.shape[1], known.shape[1]], dim=1)
         # W_g Σ α h_τ = Σ α (W_g h_τ): each triple is projected once, not each row.
-        mixed = query.project(of_query) + weights @ (known @ of_graph.t()) + bias
+        mixed: Tensor = query.project(of_query) + weights @ (known @ of_graph.t()) + bias
+        mixed = self.dropout(mixed)
         gate, new = mixed.chunk(2, dim=1)
         gate = gate.sigmoid() * has_triples.unsqueeze(1)
         return gate * new + (1 - gate) * joined

@@ -19,6 +19,7 @@ class StateTracker(nn.Module):
         width: int,
         injector: KnowledgeInjector | None,
         has_entity_attention: bool = False,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.injector = injector
@@ -26,6 +27,7 @@ class StateTracker(nn.Module):
             input_width=injector.width if injector else input_width, width=width
         )
         self.others = EntityAttention(self.lstm.width) if has_entity_attention else None
+        self.dropout = nn.Dropout(dropout)
         self.output = nn.Linear(self.lstm.width, len(Tag))
 
     def forward(
@@ -50,7 +52,7 @@ class StateTracker(nn.Module):
         states = self.lstm(inputs, n_steps)
         if self.others is not None:
             states = self.others(states, group)
-        return self.output(states), log_attention
+        return self.output(self.dropout(states)), log_attention
 
 
 class EntityAttention(nn.Module):
