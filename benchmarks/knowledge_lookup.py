@@ -18,7 +18,7 @@ from pathlib import Path
 
 from koala.corpora import read_corpus
 from koala.knowledge.conceptnet import build_store
-from koala.knowledge.store import PACK, Store
+from koala.knowledge.store import BUNDLED_STORE, Store
 from koala.text.nlp import stem_content
 
 OPENING = """
@@ -50,7 +50,7 @@ def measure_lookups(store, entities):
     seconds, counts = [], []
     for aliases in entities:
         started = time.perf_counter()
-        found = store.about(aliases)
+        found = store.find_neighbours(aliases)
         seconds.append(time.perf_counter() - started)
         counts.append(len(found))
     return {
@@ -104,7 +104,10 @@ def main():
         merged = arguments.store or Path(folder) / "merged.store"
         if not arguments.store:
             build_store([data / "conceptnet" / "conceptnet_en_merged.tsv.gz"], merged)
-        figures = {merged.name: measure(merged, corpora), PACK.name: measure(PACK, corpora)}
+        figures = {
+            merged.name: measure(merged, corpora),
+            BUNDLED_STORE.name: measure(BUNDLED_STORE, corpora),
+        }
     if arguments.json:
         print(json.dumps(figures, indent=2))
     else:

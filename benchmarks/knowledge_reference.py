@@ -129,7 +129,8 @@ def explain(procedure, entity, key, weight, found, store) -> str:
     """Give the reason why a published triple is not in koala's top ten."""
     aliases = [stem_content(alias) for alias in entity.aliases]
     neighbours = {
-        key_of(n.triple.head, n.triple.relation, n.triple.tail): n for n in store.about(aliases)
+        key_of(n.triple.head, n.triple.relation, n.triple.tail): n
+        for n in store.find_neighbours(aliases)
     }
     if key not in neighbours:
         return "not among koala's neighbours (side, part of speech, match of the name)"

@@ -20,7 +20,7 @@ from openpi_texts import read_articles
 from outside_texts import read_protocols
 
 from koala.corpora.leaderboard import read_sentences
-from koala.text.recipe_detection import is_recipe, measure_kitchen, measure_orders
+from koala.text.recipe_detection import is_recipe, measure_imperatives, measure_kitchen_words
 
 WIKIHOW = {
     "dev": "Make-Carob-Fruit-Balls Make-Rhubarb-Cordial Make-Slow-Cooker-Hot-Cocoa "
@@ -80,7 +80,10 @@ def report(name: str, texts: Texts, *, expected: bool) -> None:
 
 def tune(recipes: Texts, others: Texts) -> None:
     shares = {
-        kind: [(measure_kitchen(text.lower()), measure_orders(text.lower())) for text in texts]
+        kind: [
+            (measure_kitchen_words(text.lower()), measure_imperatives(text.lower()))
+            for text in texts
+        ]
         for kind, texts in ((True, recipes.values()), (False, others.values()))
     }
     print(

@@ -14,7 +14,7 @@ from pathlib import Path
 from koala.corpora import Example, read_corpus
 from koala.document import Procedure
 from koala.grid.states import ABSENT, UNKNOWN
-from koala.inference.predict import annotate_as, find_triples
+from koala.inference.predict import annotate_with, find_triples
 from koala.settings import KnowledgeSettings, TextSettings, read_settings
 from koala.training.data import build_training_data
 
@@ -29,11 +29,11 @@ def main() -> None:
         print(f"{split}: {count_rules(examples)}")
         texts = [example.procedure for example in examples]
         for name, text in (("whole names", TextSettings()), ("parts", settings.text)):
-            procedures = annotate_as(text, texts)
+            procedures = annotate_with(text, texts)
             print(f"  {name}: {count_mentions(procedures, examples)}")
         for known in ("", settings.text.known_locations):
             own = TextSettings(locations="nouns", known_locations=known)
-            shares = count_locations(annotate_as(own, texts), examples)
+            shares = count_locations(annotate_with(own, texts), examples)
             print(f"  known locations {known!r}: {shares}")
         for has_fuzzy in (False, True):
             print(f"  triples, fuzzy {has_fuzzy}: {count_triples(procedures, has_fuzzy=has_fuzzy)}")
@@ -47,12 +47,12 @@ def count_rules(examples: Sequence[Example]) -> Counter[str]:
     """Count ingredients, changes and participations, and how many follow each regularity."""
     counts: Counter[str] = Counter()
     for example in examples:
-        if example.gold is None or example.takes_part is None:
+        if example.gold is None or example.participation is None:
             continue
         rows = [row.locations for row in example.gold.rows]
         text = " ".join(example.gold.steps).lower()
         counts["ingredients"] += len(rows)
-        counts["that never participate"] += sum(not any(row) for row in example.takes_part)
+        counts["that never participate"] += sum(not any(row) for row in example.participation)
         for step in range(len(example.gold.steps)):
             cells = [(row[step], row[step + 1]) for row in rows]
             new = [after for before, after in cells if after not in (before, ABSENT)]
@@ -65,13 +65,13 @@ def count_rules(examples: Sequence[Example]) -> Counter[str]:
                     location != UNKNOWN and location not in text
                 )
             named = set(new) - {UNKNOWN}
-            for (before, after), takes_part in zip(cells, example.takes_part, strict=True):
+            for (before, after), participation in zip(cells, example.participation, strict=True):
                 if before != ABSENT and after == ABSENT:
                     counts["disappearances"] += 1
-                if named and takes_part[step]:
+                if named and participation[step]:
                     counts["participations in a step with a new location"] += 1
                     counts["… after which the ingredient is there"] += after in named
-                if not takes_part[step] and after != before:
+                if not participation[step] and after != before:
                     counts["changes without participation"] += 1
     return counts
 
@@ -80,11 +80,13 @@ def count_mentions(procedures: Sequence[Procedure], examples: Sequence[Example])
     """Count first participations that name the ingredient, and mentions that participate."""
     firsts, mentions = [], []
     for procedure, example in zip(procedures, examples, strict=True):
-        for entity, takes_part in zip(procedure.entities, example.takes_part or (), strict=True):
+        for entity, participation in zip(
+            procedure.entities, example.participation or (), strict=True
+        ):
             steps = {span.step for span in entity.mentions}
-            if any(takes_part):
-                firsts.append(takes_part.index(True) in steps)
-            mentions += [takes_part[step] for step in steps]
+            if any(participation):
+                firsts.append(participation.index(True) in steps)
+            mentions += [participation[step] for step in steps]
     return (
         f"{sum(firsts) / len(firsts):.1%} of {len(firsts)} first participations are named, "
         f"{sum(mentions) / len(mentions):.1%} of {len(mentions)} mentions are participations"

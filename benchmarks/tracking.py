@@ -146,7 +146,7 @@ def main() -> None:
         from koala.training.export.packing import PublicTables, round_weights
 
         model, _ = open_checkpoint(args.run)
-        model.forget()
+        model.clear_cache()
         round_weights(model, PublicTables())
         works["torch"] = lambda: [model.predict(batch) for batch in batches]
     works["floor"] = build_floor(tracker.settings, batches)

@@ -37,7 +37,7 @@ def train_tracker() -> None:
 
     configs = Path(__file__).parents[1] / "configs" / "paper" / "propara"
     # Without the language-model stages, whose weights the file names.
-    settings = read_settings(configs / "koala-minilm.toml").without_stages()
+    settings = read_settings(configs / "koala-minilm.toml").without_initial_weights()
     report = train(settings, DataSource(read_corpus(DATA)), Path("runs", "mine"), tell=print)
     print(report.document["overall"])
 

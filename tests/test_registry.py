@@ -57,7 +57,7 @@ def test_each_tracker_is_opened_once_and_only_if_needed(both, opened):
 @pytest.mark.parametrize("name", ["koala-small", "koala-recipes", "mine"])
 def test_a_single_tracker_is_used_for_every_text(name):
     tracker = FakeTracker(name=name)
-    alone = Trackers.alone(tracker)
+    alone = Trackers.single(tracker)
     assert alone.choices == ("auto", name.removeprefix("koala-"))
     assert alone.choose("auto", RECIPE) is alone.choose("auto", PROCESS) is tracker
 
@@ -66,7 +66,7 @@ def test_signatures_are_those_of_the_grids():
     trackers = Trackers.bundled(partial(load, has_knowledge=False))
     tracker = trackers.choose("auto", PROCESS)
     assert trackers.signatures["small"] == tracker.signature != tracker.card.signature
-    assert Trackers.alone(tracker).signatures == {"small": tracker.signature}
+    assert Trackers.single(tracker).signatures == {"small": tracker.signature}
 
 
 def test_the_signature_of_knowledge(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 import koala
 from koala.bundled.examples import read_example
 from koala.corpora import read_corpus
-from koala.discovery.add import find_missing
+from koala.discovery.add import add_missing_entities
 from koala.document import Procedure
 from koala.encoders.weights import is_fetched
 from koala.errors import KoalaError
@@ -122,7 +122,7 @@ def test_entities_are_found_for_procedures_without_any(monkeypatch):
     monkeypatch.setattr("koala.discovery.add.find_entities", lambda _, **__: [("leaf",), ()])
     named = Procedure.from_text(TEXT, ["water"], id="named")
     bare = [Procedure.from_text(TEXT, id=id) for id in "ab"]
-    found = find_missing([bare[0], named, bare[1]])
+    found = add_missing_entities([bare[0], named, bare[1]])
     assert [(each.id, [e.name for e in each.entities]) for each in found] == [
         ("a", ["leaf"]), ("named", ["water"]), ("b", []),
     ]  # fmt: skip
@@ -187,8 +187,8 @@ def test_a_single_name_instead_of_a_list_is_refused(tracker):
 
 
 def test_entities_that_the_text_never_names_are_found(tracker):
-    assert tracker.find_unnamed(TEXT, ["water", "unicorn"]) == ["unicorn"]
-    assert tracker.find_unnamed(TEXT, ["waters"]) == []
+    assert tracker.find_unmentioned(TEXT, ["water", "unicorn"]) == ["unicorn"]
+    assert tracker.find_unmentioned(TEXT, ["waters"]) == []
 
 
 def test_models_with_different_inputs_cannot_be_joined(tracker):

@@ -170,7 +170,7 @@ class Trackers:
         self._opened: dict[str, Tracker] = {}
 
     @classmethod
-    def alone(cls, tracker: "Tracker") -> "Trackers":
+    def single(cls, tracker: "Tracker") -> "Trackers":
         """Use one tracker for every text."""
         name = tracker.card.name.removeprefix("koala-")
         return cls({name: tracker.signature}, lambda _name: tracker)
@@ -210,10 +210,10 @@ def sign(model: str | Path) -> str:
 
 def sign_knowledge(model: str | Path, *, has_knowledge: bool = True) -> str:
     """Give the signature of the store that a model's triples come from."""
-    from koala.tracker import restrict_knowledge, sign_store
+    from koala.tracker import sign_store, switch_knowledge
 
     if model == AUTO:
         signatures = (sign_knowledge(n, has_knowledge=has_knowledge) for n in (DEFAULT, RECIPES))
         return " | ".join(signatures)
     settings = read_card(find_model(model)).read_settings().knowledge
-    return sign_store(restrict_knowledge(settings, has_knowledge=has_knowledge))
+    return sign_store(switch_knowledge(settings, has_knowledge=has_knowledge))

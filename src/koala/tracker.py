@@ -14,7 +14,7 @@ from koala.inference.calibration import Calibration
 from koala.inference.explain import predict_explanations
 from koala.inference.fixes import FixedCells, fix_cells
 from koala.inference.predict import (
-    annotate_as,
+    annotate_with,
     find_triples,
     predict_grids,
     predict_probabilities,
@@ -23,7 +23,7 @@ from koala.inference.predict import (
 )
 from koala.inference.scoring import Scorer
 from koala.inputs.examples import Item, build_items
-from koala.knowledge.store import PACK, Store
+from koala.knowledge.store import BUNDLED_STORE, Store
 from koala.network.card import Card
 from koala.settings import KnowledgeSettings
 from koala.tasks import PROPARA, find_task
@@ -52,7 +52,7 @@ class Tracker:
         self.task = find_task(self.settings)
         self.calibration = Calibration.from_dict(card.calibration)
         self.has_knowledge = has_knowledge
-        self._knowledge = restrict_knowledge(self.settings.knowledge, has_knowledge=has_knowledge)
+        self._knowledge = switch_knowledge(self.settings.knowledge, has_knowledge=has_knowledge)
 
     @property
     def signature(self) -> str:
@@ -199,10 +199,12 @@ class Tracker:
             self.scorer, items, task=self.task, calibration=self.calibration
         )
 
-    def find_unnamed(self, text: str | Sequence[str], entities: Sequence[str] | None) -> list[str]:
+    def find_unmentioned(
+        self, text: str | Sequence[str], entities: Sequence[str] | None
+    ) -> list[str]:
         """Give the entities that the text never names; predictions for them are guesses."""
         procedure = Procedure("text", build_steps(text), build_entities(entities))
-        (annotated,) = annotate_as(self.settings.text, [procedure])
+        (annotated,) = annotate_with(self.settings.text, [procedure])
         return [entity.name for entity in annotated.entities if not entity.mentions]
 
     def _build_items(
@@ -211,7 +213,7 @@ class Tracker:
         some = [procedure for procedure in procedures if procedure.entities]
         if not some:
             return []
-        annotated = annotate_as(self.settings.text, some)
+        annotated = annotate_with(self.settings.text, some)
         triples = find_triples(
             annotated, self._knowledge, n_threads=self.n_threads, progress=progress
         )
@@ -228,7 +230,7 @@ class Tracker:
         warnings = []
         if not is_english(text if isinstance(text, str) else " ".join(text)):
             warnings.append("This does not look like English; koala reads English only.")
-        if entities and (unnamed := self.find_unnamed(text, entities)):
+        if entities and (unnamed := self.find_unmentioned(text, entities)):
             warnings.append(f"The text never names {', '.join(unnamed)}.")
         return warnings
 
@@ -254,7 +256,7 @@ class Tracker:
         return procedure
 
 
-def restrict_knowledge(settings: KnowledgeSettings, *, has_knowledge: bool) -> KnowledgeSettings:
+def switch_knowledge(settings: KnowledgeSettings, *, has_knowledge: bool) -> KnowledgeSettings:
     """Give the knowledge settings, switched off if `has_knowledge` is false."""
     return replace(settings, is_used=settings.is_used and has_knowledge)
 
@@ -265,4 +267,4 @@ def sign_store(settings: KnowledgeSettings) -> str:
 
 
 def _sign_own() -> str:
-    return f"knowledge:{Store.keep_open(PACK).signature}"
+    return f"knowledge:{Store.open_cached(BUNDLED_STORE).signature}"

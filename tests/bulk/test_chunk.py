@@ -17,7 +17,7 @@ STEPS = ["Roots absorb water.", "The water flows to the leaf."]
 
 @pytest.fixture(scope="module")
 def trackers():
-    return Trackers.alone(koala.load(n_threads=1))
+    return Trackers.single(koala.load(n_threads=1))
 
 
 @pytest.fixture(scope="module")

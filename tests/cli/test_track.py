@@ -20,15 +20,15 @@ class FakeTracker:
         self.calls = []
         self.questions = []
 
-    def track(self, text, entities=None, *, find=False, id="text", question=""):
+    def track(self, text, entities=None, *, find=False, id="text", question="", fixed=None):  # noqa: ARG002
         self.calls.append((text, entities, find, id))
         self.questions.append(question)
         return RAIN
 
-    def find_unnamed(self, _text, entities):
+    def find_unmentioned(self, _text, entities):
         return [name for name in entities if name == "unicorn"]
 
-    def explain(self, text, entities=None, *, find=False, id="text", question=""):
+    def explain(self, text, entities=None, *, find=False, id="text", question="", fixed=None):  # noqa: ARG002
         self.calls.append((text, entities, find, id))
         self.questions.append(question)
         return explain(RAIN, TRIPLES)

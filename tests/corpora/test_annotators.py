@@ -3,7 +3,7 @@
 import pytest
 
 from koala.corpora import read_corpus
-from koala.corpora.annotators import UNSAID, Change, build_grids, find_changes, read_changes
+from koala.corpora.annotators import NOT_ANNOTATED, Change, build_grids, find_changes, read_changes
 from koala.errors import FileError
 from koala.grid import Grid, Row
 from koala.grid.states import ABSENT, is_legal
@@ -52,7 +52,7 @@ def test_each_annotator_has_a_grid(tmp_path):
     assert first["glacier"].locations == ("?", "in the lake", "in the lake")
     assert first["water"].locations == ("-", "-", "?")
     # The second annotator marked no change of the glacier, so its location is not given.
-    assert second["glacier"].locations == (UNSAID,) * 3
+    assert second["glacier"].locations == (NOT_ANNOTATED,) * 3
     assert second["water"].locations == ("-", "-", "river")
 
 

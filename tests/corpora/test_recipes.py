@@ -26,10 +26,10 @@ def test_ingredients_change_only_in_steps_that_use_them(data):
     splits = read(data / "recipes").splits
     assert [len(splits[split]) for split in ("train", "dev", "test")] == [693, 86, 87]
     for example in (*splits["train"], *splits["dev"]):
-        for row, takes_part in zip(example.gold.rows, example.takes_part, strict=True):
+        for row, participation in zip(example.gold.rows, example.participation, strict=True):
             changes = [a != b for a, b in zip(row.locations, row.locations[1:], strict=False)]
             assert all(
-                used or not changed for used, changed in zip(takes_part, changes, strict=True)
+                used or not changed for used, changed in zip(participation, changes, strict=True)
             )
 
 

@@ -85,7 +85,7 @@ def test_the_rules_reproduce_every_annotated_recipe(data):
             for step in range(len(example.gold.steps)):
                 used = [
                     (row[step], row[step + 1])
-                    for row, participation in zip(gold, example.takes_part, strict=True)
+                    for row, participation in zip(gold, example.participation, strict=True)
                     if participation[step]
                 ]
                 locations = find_step_locations(used)
@@ -94,7 +94,7 @@ def test_the_rules_reproduce_every_annotated_recipe(data):
                 location = min(locations) if n_steps % 2 else max(locations)
                 steps.append({STAYS: NONE, "?": OUT}.get(location, location))
                 n_steps += 1
-            output = build_output(example.takes_part, [steps] * len(gold), names)
+            output = build_output(example.participation, [steps] * len(gold), names)
             assert decode(output, names) == gold, example.procedure.id
     assert n_steps > 6000
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from koala.corpora import read_corpus
 from koala.discovery import find_entities
+from koala.discovery.candidates import find_candidate_entities, find_mentions
 from koala.discovery.features import describe_procedures
 from koala.discovery.ranker import WEIGHTS, Ranker, choose, load_ranker
 from koala.discovery.roles import find_roles
 from koala.discovery.tags import correct_tags
-from koala.discovery.things import find_candidate_entities, find_mentions
 from koala.document import Procedure, Step, annotate, build_entity
 from koala.encoders import open_encoder
 from koala.errors import FileError

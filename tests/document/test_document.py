@@ -163,7 +163,7 @@ def test_parts_of_names_find_more_first_uses_of_ingredients(data):
         firsts = [
             used.index(True) in {span.step for span in entity.mentions}
             for procedure, example in zip(procedures, examples, strict=True)
-            for entity, used in zip(procedure.entities, example.takes_part, strict=True)
+            for entity, used in zip(procedure.entities, example.participation, strict=True)
             if any(used)
         ]
         shares.append(sum(firsts) / len(firsts))

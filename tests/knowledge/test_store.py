@@ -21,7 +21,7 @@ from koala.cache import BoundedCache
 from koala.errors import FileError
 from koala.knowledge import blocks
 from koala.knowledge.conceptnet import build_store
-from koala.knowledge.store import PACK, Store, build_key
+from koala.knowledge.store import BUNDLED_STORE, Store, build_key
 from koala.knowledge.triple import EITHER_SIDE, Triple
 from koala.text.nlp import stem_content
 
@@ -53,7 +53,7 @@ def small(tmp_path_factory):
 
 
 def find(store, *names):
-    found = store.about([stem_content(name) for name in names])
+    found = store.find_neighbours([stem_content(name) for name in names])
     return [(n.triple.head, n.triple.relation, n.triple.tail, n.entity_side) for n in found]
 
 
@@ -108,19 +108,24 @@ def test_aliases_give_the_union_of_their_triples(small):
 
 
 def test_the_neighbour_is_the_other_end(small):
-    _, has_a, _ = small.about([("bone",)])
+    _, has_a, _ = small.find_neighbours([("bone",)])
     assert (has_a.concept, has_a.text, has_a.side) == ("bone", "animal", "head")
     assert has_a.stems == ("anim",)
 
 
 def test_unknown_and_empty_aliases_have_no_triples(small):
-    assert small.about([]) == small.about([()]) == small.about([("unheard",)]) == []
-    assert small.about([("un", "heard")]) == []
+    assert (
+        small.find_neighbours([])
+        == small.find_neighbours([()])
+        == small.find_neighbours([("unheard",)])
+        == []
+    )
+    assert small.find_neighbours([("un", "heard")]) == []
 
 
 def test_a_string_is_not_a_sequence_of_stems(small):
     with pytest.raises(TypeError, match="sequence of stems"):
-        small.about(["bone"])
+        small.find_neighbours(["bone"])
 
 
 def test_a_concept_tagged_as_a_verb_is_not_matched(tmp_path):
@@ -178,7 +183,9 @@ def test_random_stores_agree_with_a_scan(tmp_path, monkeypatch, rows, names):
         for head, tag, relation, tail, other in rows
     )
     store = build(tmp_path, text)
-    found = [(n.triple, n.entity_side) for n in store.about([stem_content(n) for n in names])]
+    found = [
+        (n.triple, n.entity_side) for n in store.find_neighbours([stem_content(n) for n in names])
+    ]
     assert found == scan(list(store), *names)
 
 
@@ -205,27 +212,27 @@ def test_real_entities_agree_with_a_scan(real):
         ["chemical energy of the plant"],
         ["fossil fuel"],
     ):
-        found = real.about([stem_content(name) for name in names])
+        found = real.find_neighbours([stem_content(name) for name in names])
         assert [(n.triple, n.entity_side) for n in found] == scan(triples, *names)
         assert found
 
 
 def test_threads_can_share_a_store(real):
     names = [("bone",), ("carbon", "dioxid"), ("magma",), ("rock",), ("unheard",)] * 10
-    alone = [real.about([name]) for name in names]
+    alone = [real.find_neighbours([name]) for name in names]
     barrier = threading.Barrier(8)
     real._known.clear()
 
     def look(_):
         barrier.wait()
-        return [real.about([name]) for name in names]
+        return [real.find_neighbours([name]) for name in names]
 
     with ThreadPoolExecutor(8) as pool:
         assert all(found == alone for found in pool.map(look, range(8)))
 
 
 def _look(store):
-    return [(n.triple, n.side) for n in store.about([("bone",)])]
+    return [(n.triple, n.side) for n in store.find_neighbours([("bone",)])]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -313,10 +320,10 @@ def test_a_damaged_store_raises_an_error(tmp_path, small):
 
 def test_which_store_is_opened(tmp_path, monkeypatch, small):
     monkeypatch.delenv("KOALA_STORE", raising=False)
-    assert Store.open().path == PACK
+    assert Store.open().path == BUNDLED_STORE
     monkeypatch.setenv("KOALA_STORE", str(small.path))
     assert Store.open().path == small.path
-    assert Store.open(PACK).path == PACK
+    assert Store.open(BUNDLED_STORE).path == BUNDLED_STORE
     monkeypatch.setenv("KOALA_STORE", str(tmp_path / "nowhere"))
     with pytest.raises(FileError, match=r"nowhere.*KOALA_STORE"):
         Store.open()
@@ -324,11 +331,11 @@ def test_which_store_is_opened(tmp_path, monkeypatch, small):
 
 @pytest.fixture(scope="module")
 def pack():
-    return Store.open(PACK)
+    return Store.open(BUNDLED_STORE)
 
 
 def test_the_bundled_store_is_small_and_complete(pack):
-    assert PACK.stat().st_size <= 12_000_000
+    assert BUNDLED_STORE.stat().st_size <= 12_000_000
     statistics = pack.statistics()
     assert statistics.triples > 450_000
     assert statistics.estimates == statistics.triples
@@ -341,7 +348,7 @@ def test_the_bundled_store_can_be_read_only(tmp_path, pack):
     tmp_path.chmod(0o555)
     try:
         with Store.open(path) as store:
-            assert store.about([("bone",)]) == pack.about([("bone",)])
+            assert store.find_neighbours([("bone",)]) == pack.find_neighbours([("bone",)])
         assert list(tmp_path.iterdir()) == [path]
     finally:
         tmp_path.chmod(0o755)
@@ -376,7 +383,7 @@ def test_the_bundled_store_agrees_with_its_source(data, pack):
             and not {head, tail} & dropped
             and stem_content(head) != stem_content(tail)
         )
-        found = {n.triple for n in pack.about([stem_content(head)])}
+        found = {n.triple for n in pack.find_neighbours([stem_content(head)])}
         weight = 1.5 if relation == "AtLocation" else 1.0
         expected = Triple(head, relation, tail, weight, is_estimate=True)
         if stem_content(head):
@@ -398,9 +405,9 @@ def test_the_cache_of_entities_is_bounded(small, monkeypatch):
     monkeypatch.setattr(small, "_known", BoundedCache(2))
     expected = _look(small)
     for number in range(5):
-        small.about([(f"entity {number}",)])
+        small.find_neighbours([(f"entity {number}",)])
         assert len(small._known) <= 2
-    first = small.about([("bone",)])
+    first = small.find_neighbours([("bone",)])
     first.clear()
     assert _look(small) == expected
 
@@ -408,9 +415,9 @@ def test_the_cache_of_entities_is_bounded(small, monkeypatch):
 def test_a_store_is_opened_again_when_its_file_changes(small, tmp_path):
     path = tmp_path / "a.store"
     path.write_bytes(small.path.read_bytes())
-    first = Store.keep_open(path)
-    assert Store.keep_open(path) is first
+    first = Store.open_cached(path)
+    assert Store.open_cached(path) is first
     os.utime(path, ns=(0, 0))
-    assert Store.keep_open(path) is not first
+    assert Store.open_cached(path) is not first
     with pytest.raises(FileError):
-        Store.keep_open(tmp_path / "nothing.store")
+        Store.open_cached(tmp_path / "nothing.store")

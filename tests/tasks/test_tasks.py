@@ -50,7 +50,7 @@ def test_every_decoding_gives_consistent_rows(task, decodings):
     viterbi = task.decode(output, ENTITIES, NAMES, "viterbi")
     for decoding in decodings:
         rows = (
-            task.choose(output, viterbi, NAMES, {})
+            task.decode_mbr(output, viterbi, NAMES, {})
             if decoding == "mbr"
             else task.decode(output, ENTITIES, NAMES, decoding)
         )
@@ -62,7 +62,7 @@ def test_recipes_with_tags_of_changes_refuse_mbr():
     output = build_output(0, 3)
     rows = RECIPES_CHANGES.decode(output, ENTITIES, NAMES, "viterbi")
     with pytest.raises(KoalaError, match=r'needs a model with decoder\.tags = "participation"'):
-        RECIPES_CHANGES.choose(output, rows, NAMES, {})
+        RECIPES_CHANGES.decode_mbr(output, rows, NAMES, {})
 
 
 @pytest.mark.parametrize("task", [PROPARA, RECIPES, RECIPES_CHANGES])

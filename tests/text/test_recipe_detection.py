@@ -6,7 +6,7 @@ import pytest
 
 from koala.bundled.examples import list_examples, read_example
 from koala.corpora.leaderboard import read_sentences
-from koala.text.recipe_detection import is_recipe, measure_kitchen, measure_orders
+from koala.text.recipe_detection import is_recipe, measure_imperatives, measure_kitchen_words
 
 BREAD = """\
 # Grandma's Banana Bread
@@ -74,11 +74,11 @@ def test_two_of_the_bundled_examples_are_recipes():
 
 def test_shares_of_kitchen_words_and_imperatives():
     text = "stir the soup. it is hot."
-    assert measure_kitchen(text) == 2 / 6
-    assert measure_orders(text) == 1 / 2
+    assert measure_kitchen_words(text) == 2 / 6
+    assert measure_imperatives(text) == 1 / 2
     # A word of another field cancels a kitchen word; a line with an amount is not a sentence.
-    assert measure_kitchen("stir the soap into the pot") == 1 / 6
-    assert measure_orders("2 cups flour\n½ tsp fine salt\n1 mix it") == 1
+    assert measure_kitchen_words("stir the soap into the pot") == 1 / 6
+    assert measure_imperatives("2 cups flour\n½ tsp fine salt\n1 mix it") == 1
 
 
 def test_recipes_dev_and_propara_dev_are_told_apart(data):

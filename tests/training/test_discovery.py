@@ -7,14 +7,14 @@ from koala.document import Entity, Procedure, annotate
 from koala.encoders import open_encoder
 from koala.errors import KoalaError
 from koala.training.discovery import (
-    Learning,
+    DiscoverySettings,
     build_lessons,
     cross_validate,
     find_threshold,
     fit,
     fit_logistic,
-    learn,
     score_lessons,
+    train_ranker,
 )
 
 TEXTS = {
@@ -27,7 +27,7 @@ TEXTS = {
     "How is tea made?": ("Water boils in a pot.\nTea is put in the water.", ["water", "tea"]),
     "": ("Lava leaves the vent.\nThe lava cools on the slope.", ["lava"]),
 }
-TINY = Learning(least=1, folds=3)
+TINY = DiscoverySettings(least=1, folds=3)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_the_same_data_gives_the_same_file(procedures, tmp_path):
     encoder = open_encoder(threads=1)
     for name in ("one", "two"):
         dev = {"tiny": procedures[:1]}
-        learned = learn(procedures, dev, procedures[3:], encoder=encoder, settings=TINY)
+        learned = train_ranker(procedures, dev, procedures[3:], encoder=encoder, settings=TINY)
         learned.ranker.write(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert learned.ranker.encoder == encoder.name

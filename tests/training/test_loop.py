@@ -18,7 +18,7 @@ from koala.training.checkpoint import (  # noqa: E402
     LAST,
     Progress,
     load_checkpoint,
-    read_settings_of,
+    read_checkpoint_settings,
     save_checkpoint,
 )
 from koala.training.data import add_gold_candidates, build_training_data  # noqa: E402
@@ -144,17 +144,17 @@ def test_the_log_line_names_losses_scores_and_nll(base, data, tmp_path):
 
 def test_a_checkpoint_contains_its_settings(base, data, tmp_path):
     Training(with_training(base, epochs=1), data, tmp_path).run()
-    settings, progress = read_settings_of(tmp_path / BEST)
+    settings, progress = read_checkpoint_settings(tmp_path / BEST)
     assert settings == with_training(base, epochs=1)
     assert progress.epoch == 1
 
 
 def test_files_that_are_no_checkpoints_are_refused(tmp_path):
     with pytest.raises(FileError, match="no such checkpoint"):
-        read_settings_of(tmp_path / "none")
+        read_checkpoint_settings(tmp_path / "none")
     (tmp_path / "x.safetensors").write_bytes(b"nonsense")
     with pytest.raises(FileError, match="not a safetensors file"):
-        read_settings_of(tmp_path / "x.safetensors")
+        read_checkpoint_settings(tmp_path / "x.safetensors")
 
 
 def test_gold_locations_are_candidates_in_training_only(data):

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from koala.corpora.annotators import UNSAID  # noqa: E402
+from koala.corpora.annotators import NOT_ANNOTATED  # noqa: E402
 from koala.grid import Row  # noqa: E402
 from koala.grid.states import ABSENT, UNKNOWN  # noqa: E402
 from koala.inputs.examples import group_items  # noqa: E402
@@ -52,7 +52,7 @@ def build_annotators(item):
     locations = item.gold.locations
     rows = [
         [UNKNOWN if location != ABSENT else location for location in locations],
-        [UNSAID] * len(locations),
+        [NOT_ANNOTATED] * len(locations),
     ]
     return tuple(Row.from_locations(item.gold.name, row) for row in rows if item.entity)
 

@@ -26,7 +26,7 @@ def build(tracker):
     opened = []
 
     def build(**limits):
-        app = build_app(Trackers.alone(tracker), Limits(**limits))
+        app = build_app(Trackers.single(tracker), Limits(**limits))
         client = TestClient(app, raise_server_exceptions=False)
         opened.append(client.__enter__())
         return opened[-1]

@@ -26,15 +26,15 @@ class FakeTracker:
         self.gate.set()
         self.begun = Semaphore(0)
 
-    def track(self, text, entities=None, *, find=False, id="text", question=""):
+    def track(self, text, entities=None, *, find=False, id="text", question="", fixed=None):  # noqa: ARG002
         return self.explain(text, entities, find=find, id=id, question=question).grid
 
     find_warnings = Tracker.find_warnings
 
-    def find_unnamed(self, _text, entities):
+    def find_unmentioned(self, _text, entities):
         return [name for name in entities if name == "unicorn"]
 
-    def explain(self, text, entities=None, *, find=False, id="text", question=""):
+    def explain(self, text, entities=None, *, find=False, id="text", question="", fixed=None):  # noqa: ARG002
         self.calls.append((text, entities, find, id))
         self.questions.append(question)
         self.begun.release()

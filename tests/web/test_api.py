@@ -182,7 +182,7 @@ NEARLY = st.fixed_dictionaries(
 def always():
     """Give one client for many requests."""
     with TestClient(
-        build_app(Trackers.alone(FakeTracker())), raise_server_exceptions=False
+        build_app(Trackers.single(FakeTracker())), raise_server_exceptions=False
     ) as client:
         yield client
 
@@ -312,7 +312,7 @@ def concurrently(tracker, limits, test):
     """Run a test with an application and a client for concurrent requests."""
 
     async def whole():
-        app = build_app(Trackers.alone(tracker), Limits(**limits))
+        app = build_app(Trackers.single(tracker), Limits(**limits))
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             async with asyncio.timeout(60):

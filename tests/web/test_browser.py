@@ -54,7 +54,7 @@ def serving(trackers):
 
 @pytest.fixture(scope="module")
 def url(tracker):
-    with serving(Trackers.alone(tracker)) as url:
+    with serving(Trackers.single(tracker)) as url:
         yield url
 
 

@@ -66,7 +66,7 @@ async def until(condition):
 
 def run(tracker, test, **limits):
     async def whole():
-        app = build_app(Trackers.alone(tracker), Limits(**limits))
+        app = build_app(Trackers.single(tracker), Limits(**limits))
         try:
             await test(app)
         finally:

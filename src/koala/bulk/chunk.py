@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from koala.bulk.records import Limits, Record, Task, build_task, open_record, report_bad
-from koala.discovery.add import find_missing
+from koala.discovery.add import add_missing_entities
 from koala.errors import FileError, KoalaError
 from koala.grid import Grid
 from koala.registry import AUTO, Trackers
@@ -84,7 +84,7 @@ def _track(
     """Track all tasks at once; if that fails, one by one, to find the one that fails."""
     try:
         procedures = [task.procedure for _, task in tasks]
-        grids = tracker.track_all(find_missing(procedures, n_threads=tracker.n_threads))
+        grids = tracker.track_all(add_missing_entities(procedures, n_threads=tracker.n_threads))
         return [(record, grid) for (record, _), grid in zip(tasks, grids, strict=True)]
     except FileError:
         # A file of koala is missing, which is no fault of a record.

@@ -204,7 +204,7 @@ class _Pool:
 def open_trackers(model: str, *, has_knowledge: bool) -> Trackers:
     """Open the trackers of a worker, which has one core; `auto` loads them when texts need them."""
     open = partial(load, has_knowledge=has_knowledge, n_threads=1)
-    return Trackers.bundled(open) if model == AUTO else Trackers.alone(open(model))
+    return Trackers.bundled(open) if model == AUTO else Trackers.single(open(model))
 
 
 _trackers: Trackers | KoalaError | None = None

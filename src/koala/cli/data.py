@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from koala.corpora import Corpus, Statistics
-    from koala.corpora.written import Written
+    from koala.corpora.written import WrittenProcedure
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -170,7 +170,7 @@ def agreement_cli(folder: _Folder, as_json: _Json = False) -> None:
         show(build_changes_table(scores), scores.signature)
 
 
-def build_shares_table(groups: "Mapping[str, Sequence[Written]]") -> "Table":
+def build_shares_table(groups: "Mapping[str, Sequence[WrittenProcedure]]") -> "Table":
     """Build a table of the kinds of cells and changes in groups of procedures, in percent."""
     from rich.table import Table
 

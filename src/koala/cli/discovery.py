@@ -37,17 +37,17 @@ def train_discovery_cli(
     from koala.encoders import open_encoder
 
     with needs_training():
-        from koala.training.discovery import Learning, learn
+        from koala.training.discovery import DiscoverySettings, train_ranker
 
     corpora = [read_corpus(find_corpus(data, "propara")), read_corpus(written)]
     extra = read_corpus(find_corpus(recipes, "recipes"))
-    learned = learn(
+    learned = train_ranker(
         [example.procedure for corpus in corpora for example in corpus.take("train")],
         {c.name: [example.procedure for example in c.take("dev")] for c in corpora},
         [example.procedure for example in extra.take("train")],
         # One thread: the order of floating-point sums is fixed, and with it the file.
         encoder=open_encoder(threads=1),
-        settings=Learning(),
+        settings=DiscoverySettings(),
     )
     learned.ranker.write(output)
     tell(f"Wrote {output}.")

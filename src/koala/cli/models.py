@@ -112,11 +112,13 @@ def export_cli(
     with needs_training():
         from koala.corpora import read_corpus
         from koala.inference.calibration import read_calibration
-        from koala.training.checkpoint import read_settings_of
+        from koala.training.checkpoint import read_checkpoint_settings
         from koala.training.export.release import release
 
         first = checkpoints[0]
-        settings, _ = read_settings_of(first / "best.safetensors" if first.is_dir() else first)
+        settings, _ = read_checkpoint_settings(
+            first / "best.safetensors" if first.is_dir() else first
+        )
         with open_source(find_corpus(data, settings.corpus)) as source:
             card = release(
                 checkpoints,

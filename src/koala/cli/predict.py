@@ -178,7 +178,7 @@ def read_input(path: Path, corpus: CorpusName, *, find: bool = False) -> "list[P
     Questions of koala's own corpus are removed, because users seldom give a question.
     """
     from koala.corpora import jsonl, written
-    from koala.discovery.add import find_missing
+    from koala.discovery.add import add_missing_entities
 
     is_written = corpus == CorpusName.WRITTEN
     examples = written.read_examples(path) if is_written else jsonl.read_examples(path)
@@ -189,7 +189,7 @@ def read_input(path: Path, corpus: CorpusName, *, find: bool = False) -> "list[P
         procedures = [replace(procedure, entities=()) for procedure in procedures]
     n_without = sum(not procedure.entities for procedure in procedures)
     tell(f"Finding entities for {n_without:,} of {len(procedures):,} procedures.")
-    return find_missing(procedures)
+    return add_missing_entities(procedures)
 
 
 def read_procedures(sentences: Path, template: Path, questions: Path | None) -> "list[Procedure]":

@@ -73,5 +73,5 @@ def open_trackers(model: str | None, *, has_knowledge: bool) -> "Trackers":
     from koala.registry import AUTO, Trackers, load
 
     if model is not None and model != AUTO:
-        return Trackers.alone(load(model, has_knowledge=has_knowledge))
+        return Trackers.single(load(model, has_knowledge=has_knowledge))
     return Trackers.bundled(partial(load, has_knowledge=has_knowledge))

@@ -1,6 +1,7 @@
 """`koala track`: text in, grid out."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,17 @@ from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
 
 EXAMPLE = 'Example: koala track procedure.txt --entity water --entity "plant; plants" --explain'
+
+
+class View(StrEnum):
+    """Views of a grid, as in `koala.grid.views`."""
+
+    LOCATIONS = "locations"
+    STEPS = "steps"
+    TIMELINE = "timeline"
+    RECIPE = "recipe"
+
+
 _FORMATS_WITH_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
 
 
@@ -60,6 +72,21 @@ def track_cli(
         ),
     ] = None,
     decoding: DecodingOption = None,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ENTITY@STEP=LOCATION",
+            help="Location that is known to be right, as in water@3=pot; - is absent, ? unknown, "
+            "step 0 before the first (repeatable). The rest of the grid follows.",
+        ),
+    ] = None,
+    view: Annotated[
+        View | None,
+        typer.Option(
+            help="Print a view of the grid instead: contents of every location, changes of every "
+            "step, timeline of every entity, or what a recipe combines."
+        ),
+    ] = None,
     knowledge: Annotated[
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
@@ -68,8 +95,10 @@ def track_cli(
 
     Each line is a step; in a text of a single line, each sentence is a step.
     """
+    from koala.display.marks import grid_of
     from koala.errors import KoalaError
     from koala.files import check_outputs
+    from koala.inference.fixes import parse_fix
     from koala.registry import AUTO, RECIPES, choose_model, load
     from koala.text.language import is_english
 
@@ -79,6 +108,8 @@ def track_cli(
             f"--explain does not work with --format {format}, which cannot hold reasons. Formats "
             f"that can: {known}."
         )
+    if explain and view:
+        raise KoalaError("--explain and --view cannot be combined: a view has no reasons.")
     models = model or [AUTO]
     if AUTO in models and len(models) > 1:
         raise KoalaError("--model auto chooses one model by the text; omit the other --model.")
@@ -97,10 +128,15 @@ def track_cli(
     tracker = load(models, has_knowledge=knowledge)
     if decoding is not None:
         tracker = tracker.with_decoding(decoding)
-    warn_unnamed(tracker.find_unnamed(text, entity) if entity else [])
+    warn_unnamed(tracker.find_unmentioned(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
-    shown = track(text, entity or None, find=find, id=id, question=question)
-    if format == GridFormat.TABLE and output is None:
+    fixed = dict(map(parse_fix, fix or ()))
+    shown = track(text, entity or None, find=find, id=id, question=question, fixed=fixed)
+    if view is not None:
+        from koala.display.views import convert_view
+
+        write(convert_view([grid_of(shown)], view.value, format.value), output)
+    elif format == GridFormat.TABLE and output is None:
         show_grids([shown])
     else:
         from koala.display import convert

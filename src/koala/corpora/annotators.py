@@ -17,7 +17,7 @@ _COLUMNS = ("PID", "SID", "Step", "Participant", "Type", "From", "To")
 PATTERN = "all-moves*.tsv"
 """Name of the file of changes."""
 
-UNSAID = ""
+NOT_ANNOTATED = ""
 """The location of an entity for which an annotator gave none; unlike this, `?` was annotated."""
 
 _NO_STEP = "?"
@@ -88,7 +88,7 @@ def _build_row(gold: Row, changes: Sequence[Change]) -> Row:
         # Annotators agree on when entities exist: one without changes here skipped the entity.
         return gold
     if not own:
-        return Row.from_locations(gold.name, [UNSAID] * (len(gold.steps) + 1))
+        return Row.from_locations(gold.name, [NOT_ANNOTATED] * (len(gold.steps) + 1))
     locations = [own[0].before or UNKNOWN] * (len(gold.steps) + 1)
     for change in own:
         locations[change.step :] = [change.after or UNKNOWN] * (len(locations) - change.step)

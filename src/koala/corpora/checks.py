@@ -9,7 +9,7 @@ from pathlib import Path
 from koala.corpora import written
 from koala.corpora.corpus import SPLITS
 from koala.corpora.similarity import find_pairs
-from koala.corpora.written import Written
+from koala.corpora.written import WrittenProcedure
 from koala.document import Procedure
 from koala.errors import FileError
 from koala.grid import Row
@@ -20,9 +20,9 @@ _FEWEST_STEPS, _MOST_STEPS = 2, 20
 _SHORTEST = 4
 """Length of the shortest word that may be a plural, in letters."""
 
-TWINS = 0.62
+DUPLICATE_COSINE = 0.62
 """Cosine from which two texts of the corpus count as near-duplicates."""
-NEAR = 0.35
+SIMILAR_COSINE = 0.35
 """Cosine from which a text is too similar to one of a corpus that must stay unseen."""
 
 
@@ -95,9 +95,9 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def read_checked(files: Sequence[Path]) -> tuple[list[tuple[Path, Written]], list[Defect]]:
+def read_checked(files: Sequence[Path]) -> tuple[list[tuple[Path, WrittenProcedure]], list[Defect]]:
     """Read files; a file in the wrong format gives a defect, and the other files are still read."""
-    read: list[tuple[Path, Written]] = []
+    read: list[tuple[Path, WrittenProcedure]] = []
     defects = []
     for path in files:
         try:
@@ -108,7 +108,7 @@ def read_checked(files: Sequence[Path]) -> tuple[list[tuple[Path, Written]], lis
 
 
 def find_defects(
-    read: Sequence[tuple[Path, Written]], unseen: Sequence[Procedure] = ()
+    read: Sequence[tuple[Path, WrittenProcedure]], unseen: Sequence[Procedure] = ()
 ) -> list[Defect]:
     """Check every procedure, find near-duplicates, and compare all with unseen texts."""
 
@@ -127,18 +127,18 @@ def find_defects(
         first = titles.setdefault(_normalize(procedure.question), number)
         if first != number:
             defects.append(build_defect(number, f"{read[first][0]} has the same title."))
-    for pair in find_pairs(procedures, least=TWINS):
+    for pair in find_pairs(procedures, least=DUPLICATE_COSINE):
         twin = procedures[pair.second].question
         problem = f"near-duplicate of {twin!r} (cosine {pair.cosine:.2f})."
         defects.append(build_defect(pair.first, problem))
-    for pair in find_pairs(procedures, unseen, least=NEAR) if unseen else ():
+    for pair in find_pairs(procedures, unseen, least=SIMILAR_COSINE) if unseen else ():
         other = unseen[pair.second]
         problem = f"too similar to {other.id}, {other.question!r} (cosine {pair.cosine:.2f})."
         defects.append(build_defect(pair.first, problem))
     return defects
 
 
-def find_problems(each: Written) -> Iterator[str]:
+def find_problems(each: WrittenProcedure) -> Iterator[str]:
     """Find impossible cells, and names and locations that are not in the text."""
     procedure, gold = each.example.procedure, each.example.gold
     if gold is None:
@@ -182,7 +182,7 @@ def _find_impossible(row: Row, rows: dict[str, Row], text: str) -> Iterator[str]
             yield f"{row.name}: at {location!r} in cell {position}, which is at {where!r}."
 
 
-def measure_shares(examples: Sequence[Written]) -> Shares:
+def measure_shares(examples: Sequence[WrittenProcedure]) -> Shares:
     """Count cells, changes and initial locations."""
     actions: Counter[Action] = Counter()
     cells: Counter[str] = Counter()

@@ -18,7 +18,7 @@ class Example:
 
     procedure: Procedure
     gold: Grid | None = None
-    takes_part: tuple[tuple[bool, ...], ...] | None = None
+    participation: tuple[tuple[bool, ...], ...] | None = None
     """Recipes only: for every entity and step, whether the step uses the ingredient."""
     annotators: tuple[Grid, ...] = field(default=(), repr=False)
     """ProPara only, if known: the grids of single annotators, from which gold was made. Their

@@ -63,8 +63,8 @@ def _read_example(value: dict[str, Any], path: str | Path, line: int) -> Example
     if exist is None:
         return Example(procedure, gold)
     _check_table(exist, "exist", len(names), len(texts), path, line)
-    takes_part = tuple(tuple(cell == "E" for cell in row) for row in exist)
-    return Example(procedure, gold, takes_part)
+    participation = tuple(tuple(cell == "E" for cell in row) for row in exist)
+    return Example(procedure, gold, participation)
 
 
 def write_grids(grids: Iterable[Grid], *, has_text: bool = False) -> str:

@@ -27,7 +27,7 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenProcedure:
     """A procedure of the corpus, with its field and where it is in the file."""
 
     field: str
@@ -60,7 +60,7 @@ def read_corpus_grids(folder: Path) -> dict[str, Grid]:
     return {e.procedure.id: e.gold for e in examples if e.gold is not None}
 
 
-def read_split(folder: Path) -> list[Written]:
+def read_split(folder: Path) -> list[WrittenProcedure]:
     """Read all files of a folder in the order of their names."""
     return [each for path in sorted(folder.glob("*.txt")) for each in read_file(path)]
 
@@ -78,10 +78,10 @@ def read_examples(path: str | Path) -> list[Example]:
     return examples
 
 
-def read_file(path: str | Path) -> list[Written]:
+def read_file(path: str | Path) -> list[WrittenProcedure]:
     """Read the procedures of one field."""
     path = Path(path)
-    found: dict[str, Written] = {}
+    found: dict[str, WrittenProcedure] = {}
     for block in _split_blocks(read_text(path)):
         number = block[0][0]
         try:
@@ -105,7 +105,7 @@ def _split_blocks(text: str) -> Iterator[list[tuple[int, str]]]:
             block = []
 
 
-def _read_block(block: Sequence[tuple[int, str]], field: str) -> Written:
+def _read_block(block: Sequence[tuple[int, str]], field: str) -> WrittenProcedure:
     number, first = block[0]
     title = _TITLE.fullmatch(first)
     if title is None:
@@ -129,7 +129,7 @@ def _read_block(block: Sequence[tuple[int, str]], field: str) -> Written:
     procedure = Procedure(
         id, tuple(map(Step, steps)), tuple(Entity(row.name) for row in rows), question=name
     )
-    return Written(
+    return WrittenProcedure(
         field,
         title["topic"].strip(),
         Example(procedure, Grid(id, tuple(steps), tuple(rows))),
@@ -146,7 +146,7 @@ def _read_row(line: str, n_steps: int) -> Row:
     return Row.from_locations("; ".join(part.strip() for part in name.split(";")), cells)
 
 
-def write_procedures(procedures: Iterable[Written]) -> str:
+def write_procedures(procedures: Iterable[WrittenProcedure]) -> str:
     """Give procedures as text in the format that `read_file` reads."""
     blocks = []
     for written in procedures:

@@ -8,7 +8,7 @@ from koala.document import Entity, Procedure, build_entity
 from koala.text.nlp import stem_content
 
 
-def find_missing(
+def add_missing_entities(
     procedures: Sequence[Procedure], *, n_threads: int | None = None
 ) -> list[Procedure]:
     """Add discovered entities to procedures that have none; a text may still yield none."""

@@ -8,14 +8,14 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from koala.discovery.roles import Role, find_roles
-from koala.discovery.tags import correct_tags
-from koala.discovery.things import (
+from koala.discovery.candidates import (
     CandidateEntity,
     Mention,
     find_candidate_entities,
     find_mentions,
 )
+from koala.discovery.roles import Role, find_roles
+from koala.discovery.tags import correct_tags
 from koala.document import Convention, Procedure, Step, annotate
 from koala.encoders import Encoder
 from koala.text.nlp import Word

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from koala.discovery.things import Mention, is_measure
+from koala.discovery.candidates import Mention, is_measure
 from koala.text.nlp import Word
 
 _DETERMINERS = frozenset({"DET", "NUM", "PRON"})

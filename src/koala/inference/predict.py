@@ -25,7 +25,7 @@ Progress = Callable[[int, int], None]
 _UNCALIBRATED = Calibration()
 
 
-def annotate_as(settings: TextSettings, procedures: Sequence[Procedure]) -> list[Procedure]:
+def annotate_with(settings: TextSettings, procedures: Sequence[Procedure]) -> list[Procedure]:
     """Add words, mentions and location candidates according to a model's settings."""
     annotated = annotate(
         procedures,
@@ -65,7 +65,7 @@ def sign_triples(settings: KnowledgeSettings) -> str:
         return "none"
     if settings.retrieved:
         return f"file-{hashlib.sha256(Path(settings.retrieved).read_bytes()).hexdigest()[:8]}"
-    return Store.keep_open(settings.store).signature
+    return Store.open_cached(settings.store).signature
 
 
 def predict_grids(
@@ -117,7 +117,7 @@ def decode_grid(
     fixes = find_item_fixes(items, names)
     rows = task.decode(output, entities, names, start, fixes)
     if decoding == "mbr":
-        rows = task.choose(output, rows, names, known.consistency, fixes)
+        rows = task.decode_mbr(output, rows, names, known.consistency, fixes)
     if calibration is not None:
         marginals = [task.find_marginals(output, n, names, fixes) for n in range(len(rows))]
         rows = [

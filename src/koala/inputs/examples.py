@@ -68,7 +68,7 @@ def build_items(
     ]
 
 
-def view_items(items: Sequence[Item]) -> list[list[Item]]:
+def items_by_annotator(items: Sequence[Item]) -> list[list[Item]]:
     """Return one copy of the items per annotator, with that annotator's rows as gold.
 
     An item that has no row of an annotator keeps its gold.

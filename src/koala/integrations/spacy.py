@@ -41,7 +41,7 @@ class KoalaComponent:
         self.name = name
         self._model, self._decoding = model, decoding
         self._trackers: Trackers = (
-            Trackers.bundled(load) if model == AUTO else Trackers.alone(load(model))
+            Trackers.bundled(load) if model == AUTO else Trackers.single(load(model))
         )
         if not Doc.has_extension("grid"):
             Doc.set_extension("grid", default=None)

@@ -19,6 +19,7 @@ from koala.errors import FileError, KoalaError
 from koala.files import check_outputs
 from koala.knowledge.assertion import Assertion
 from koala.knowledge.blocks import create, seal, write_blocks
+from koala.knowledge.build_folder import open_build_folder
 from koala.knowledge.sorting import Sorter
 from koala.knowledge.sources import read_parts
 from koala.knowledge.store import (
@@ -30,7 +31,6 @@ from koala.knowledge.store import (
     format_rest,
 )
 from koala.knowledge.triple import EITHER_SIDE
-from koala.knowledge.workshop import open_build_folder
 from koala.text.nlp import stem_content
 
 DROPPED = frozenset({"uk", "us", "take", "make", "object", "person", "people"})

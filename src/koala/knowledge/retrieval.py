@@ -118,7 +118,7 @@ class Retriever:
         named = _stems_of_text(procedure) - own
         exact: list[Retrieved] = []
         others: list[Neighbour] = []
-        for neighbour in self._store.about(aliases):
+        for neighbour in self._store.find_neighbours(aliases):
             if is_exact(neighbour, named):
                 triple = neighbour.triple
                 exact.append(Retrieved(triple, Match.EXACT, triple.weight))
@@ -180,7 +180,7 @@ def retrieve_triples(
 ) -> Triples:
     """Retrieve triples from a store (default: $KOALA_STORE, else the bundled one)."""
     encoder = open_encoder(threads=n_threads) if has_fuzzy else None
-    retriever = Retriever(Store.keep_open(store), encoder, n_triples=n_triples)
+    retriever = Retriever(Store.open_cached(store), encoder, n_triples=n_triples)
     found = retriever.retrieve(procedures, progress=progress)
     return [tuple(tuple(one.triple for one in group) for group in groups) for groups in found]
 

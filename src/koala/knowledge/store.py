@@ -16,7 +16,7 @@ from koala.knowledge.blocks import BlockFile
 from koala.knowledge.triple import Triple
 from koala.text.nlp import stem_content
 
-PACK = Path(__file__).parent / "pack" / "conceptnet-5.6.store"
+BUNDLED_STORE = Path(__file__).parent / "pack" / "conceptnet-5.6.store"
 """The bundled store; `pack/README.md` describes its origin and how to rebuild it."""
 
 VARIABLE = "KOALA_STORE"
@@ -107,7 +107,7 @@ def _find(path: str | Path | None) -> Path:
     if path is None and named and not Path(named).exists():
         problem = f"no such store. Correct the environment variable {VARIABLE}, or unset it."
         raise FileError(named, problem)
-    return Path(path or named or PACK)
+    return Path(path or named or BUNDLED_STORE)
 
 
 @lru_cache(maxsize=2)
@@ -131,7 +131,7 @@ class Store:
         return cls(BlockFile(_find(path)))
 
     @classmethod
-    def keep_open(cls, path: str | Path | None = None) -> "Store":
+    def open_cached(cls, path: str | Path | None = None) -> "Store":
         """Open a store like `open`, but return the open one again while its file is unchanged."""
         found = _find(path)
         status = found.stat() if found.is_file() else None
@@ -153,7 +153,7 @@ class Store:
         sources = tuple(Source(**source) for source in counts.pop("sources"))
         return StoreStatistics(**counts, sources=sources)
 
-    def about(self, aliases: Iterable[Sequence[str]]) -> list[Neighbour]:
+    def find_neighbours(self, aliases: Iterable[Sequence[str]]) -> list[Neighbour]:
         """Return all triples about an entity, by weight; each once, from its more similar side.
 
         An alias is the stems of a name. A single stem matches concepts with exactly that stem;

@@ -25,7 +25,7 @@ from koala.encoders.tokenizer import SubwordTokenizer
 from koala.encoders.weights import CHECKPOINTS, WEIGHTS, find_weights
 from koala.errors import FileError, KoalaError
 from koala.files import read_text, write_text
-from koala.network.torch.transformer import without_bars
+from koala.network.torch.transformer import quiet_transformers
 from koala.pretraining.batches import (
     LengthSampler,
     MaskedDataset,
@@ -255,7 +255,7 @@ def save_encoder(model: MaskedLanguageModel, folder: Path, source: Path) -> None
     """Write the files of a public encoder: new weights, all others copied from `source`."""
     encoder: Any = model.encoder
     with tempfile.TemporaryDirectory(dir=folder, prefix=".weights.") as temporary:
-        with without_bars():
+        with quiet_transformers():
             encoder.save_pretrained(temporary)
         for name in _PUBLIC_FILES:
             if (source / name).is_file():

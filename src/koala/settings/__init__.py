@@ -67,7 +67,7 @@ class Settings:
                 '"participation".'
             )
 
-    def without_stages(self) -> "Settings":
+    def without_initial_weights(self) -> "Settings":
         """Remove the folders of initial weights, which a trained network does not need."""
         return replace(
             self,

@@ -5,7 +5,7 @@ import math
 from koala.errors import KoalaError
 
 
-def check_least(settings: object, where: str, **least: float) -> None:
+def check_minimum(settings: object, where: str, **least: float) -> None:
     """Raise an error if a field is below its bound, infinite or NaN; None is allowed.
 
     `where` is the name of the table with a dot, for the message.

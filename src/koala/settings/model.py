@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from koala.errors import KoalaError
-from koala.settings.checks import check_least, check_shares
+from koala.settings.checks import check_minimum, check_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class EncoderSettings:
     """Dropout rate before the BiLSTM."""
 
     def __post_init__(self) -> None:
-        check_least(self, "encoder.", n_shared_layers=0, n_frozen_layers=0, token_width=0)
-        check_least(self, "encoder.", projected_width=0)
+        check_minimum(self, "encoder.", n_shared_layers=0, n_frozen_layers=0, token_width=0)
+        check_minimum(self, "encoder.", projected_width=0)
         check_shares(self, "encoder.", "dropout", "input_dropout", below=True)
 
     @property

@@ -9,7 +9,7 @@ from typing import Literal
 
 from koala.errors import FileError, KoalaError
 from koala.files import read_text
-from koala.settings.checks import check_least, check_shares
+from koala.settings.checks import check_minimum, check_shares
 from koala.settings.toml import build_settings, parse_toml, write_toml
 
 
@@ -48,7 +48,7 @@ class HeadSettings:
     """Number of batches after which the head is finished, instead of `epochs`. None: no limit."""
 
     def __post_init__(self) -> None:
-        check_least(self, "head.", epochs=1, learning_rate=0, max_steps=1)
+        check_minimum(self, "head.", epochs=1, learning_rate=0, max_steps=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class PretrainingSettings:
     head: HeadSettings = field(default_factory=HeadSettings)
 
     def __post_init__(self) -> None:
-        check_least(self, "", epochs=1, batch=1, longest=8, learning_rate=0, seed=0)
+        check_minimum(self, "", epochs=1, batch=1, longest=8, learning_rate=0, seed=0)
         check_shares(self, "", "dropout", "held_out", below=True)
 
     def to_toml(self) -> str:

@@ -7,7 +7,7 @@ its section.
 from dataclasses import dataclass
 from typing import Literal
 
-from koala.settings.checks import check_least, check_shares
+from koala.settings.checks import check_minimum, check_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,9 @@ class TrainingSettings:
     """Seed of initial weights, batches, dropout and sampling."""
 
     def __post_init__(self) -> None:
-        check_least(self, "training.", epochs=1, batch=1, patience=1)
-        check_least(self, "training.", part=0, seed=0, extra_share=0)
-        check_least(self, "training.", learning_rate=0, head_learning_rate=0, clip=0)
+        check_minimum(self, "training.", epochs=1, batch=1, patience=1)
+        check_minimum(self, "training.", part=0, seed=0, extra_share=0)
+        check_minimum(self, "training.", learning_rate=0, head_learning_rate=0, clip=0)
         check_shares(self, "training.", "layer_decay", "annotators")
         check_shares(self, "training.", "hidden_questions")
         check_shares(self, "training.", "ema_decay", below=True)

@@ -48,7 +48,7 @@ class ProPara(Task):
                 rows.append(decode_row(output, index, name, names, decoding=decoding))
         return rows
 
-    def choose(
+    def decode_mbr(
         self,
         output: Output,
         rows: Sequence[Row],

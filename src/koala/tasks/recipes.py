@@ -42,7 +42,7 @@ class Recipes(Task):
             for name, row in zip(entities, rows, strict=True)
         ]
 
-    def choose(
+    def decode_mbr(
         self,
         output: Output,
         rows: Sequence[Row],
@@ -84,7 +84,7 @@ class RecipesChanges(Recipes):
         """Decode each ingredient by itself."""
         return PROPARA.decode(output, entities, names, decoding, fixes)
 
-    def choose(
+    def decode_mbr(
         self,
         output: Output,
         rows: Sequence[Row],

@@ -36,7 +36,7 @@ class Task(ABC):
         """Decode consistent rows with any decoding but MBR."""
 
     @abstractmethod
-    def choose(
+    def decode_mbr(
         self,
         output: Output,
         rows: Sequence[Row],

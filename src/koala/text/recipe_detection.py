@@ -85,10 +85,13 @@ def is_recipe(text: str) -> bool:
     False
     """
     text = text.lower()
-    return measure_kitchen(text) >= _LEAST_KITCHEN and measure_orders(text) >= _LEAST_IMPERATIVES
+    return (
+        measure_kitchen_words(text) >= _LEAST_KITCHEN
+        and measure_imperatives(text) >= _LEAST_IMPERATIVES
+    )
 
 
-def measure_kitchen(text: str) -> float:
+def measure_kitchen_words(text: str) -> float:
     """Give the share of kitchen words, minus that of other fields' words, in a lower-case text."""
     words = _WORD.findall(text)
     n_kitchen = sum(_is_one_of(word, _KITCHEN_WORDS) for word in words)
@@ -96,7 +99,7 @@ def measure_kitchen(text: str) -> float:
     return (n_kitchen - n_others) / max(1, len(words))
 
 
-def measure_orders(text: str) -> float:
+def measure_imperatives(text: str) -> float:
     """Give the share of sentences that start with an imperative, in a lower-case text.
 
     A line that starts with an amount (`2 cups flour`) is an ingredient and not counted.

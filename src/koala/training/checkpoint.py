@@ -58,7 +58,7 @@ def save_checkpoint(
         save_file(contiguous, temporary, metadata=metadata)
 
 
-def read_settings_of(path: Path) -> tuple[Settings, Progress]:
+def read_checkpoint_settings(path: Path) -> tuple[Settings, Progress]:
     """Read the settings and the progress inside a checkpoint."""
     with _open(path) as file:
         metadata: Mapping[str, str] = file.metadata() or {}
@@ -76,7 +76,7 @@ def load_checkpoint(
     average: EMA | None = None,
 ) -> Progress:
     """Load weights into a model and, if given, the states of the optimizer and the average."""
-    _, progress = read_settings_of(path)
+    _, progress = read_checkpoint_settings(path)
     tensors = _read_tensors(path)
     weights = _take(tensors, "model.")
     try:
@@ -97,7 +97,7 @@ def load_matching_weights(run: Path, model: nn.Module, settings: Settings) -> No
     the same meaning of tags.
     """
     path = run / BEST
-    other, _ = read_settings_of(path)
+    other, _ = read_checkpoint_settings(path)
     for name, theirs, ours in (
         ("encoder.name", other.encoder.name, settings.encoder.name),
         ("decoder.tags", other.decoder.tags, settings.decoder.tags),
@@ -134,8 +134,8 @@ def _take(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 def open_checkpoint(path: Path) -> tuple[KoalaModel, Settings]:
     """Build the model of a checkpoint file, or of the selected epoch in the folder of a run."""
     path = path / BEST if path.is_dir() else path
-    settings, _ = read_settings_of(path)
-    model = build_model(settings.without_stages())
+    settings, _ = read_checkpoint_settings(path)
+    model = build_model(settings.without_initial_weights())
     load_checkpoint(path, model)
     return model, settings
 

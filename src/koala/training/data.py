@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from koala.corpora import Corpus, Example
-from koala.corpora.annotators import UNSAID
+from koala.corpora.annotators import NOT_ANNOTATED
 from koala.document import Candidate, Procedure, Step
 from koala.document.candidates import find_candidates, write_span
 from koala.document.mentions import find_mentions
 from koala.errors import KoalaError
 from koala.grid import Grid, Row
 from koala.grid.states import ABSENT, UNKNOWN
-from koala.inference.predict import annotate_as, find_triples
+from koala.inference.predict import annotate_with, find_triples
 from koala.inputs.examples import STAYS, Item, Participation, build_items
 from koala.knowledge.relevance import Relevance, VerbSets, count_verbs, label_triples
 from koala.knowledge.retrieval import Triples
@@ -84,7 +84,7 @@ def _read_texts(
     """Annotate texts and retrieve their triples; texts that differ only in id are done once."""
     distinct: dict[Procedure, int] = {}
     numbers = [distinct.setdefault(replace(text, id=""), len(distinct)) for text in texts]
-    annotated = annotate_as(settings.text, list(distinct))
+    annotated = annotate_with(settings.text, list(distinct))
     triples = find_triples(annotated, settings.knowledge, progress=progress)
     procedures = [
         replace(annotated[number], id=text.id) for number, text in zip(numbers, texts, strict=True)
@@ -134,7 +134,7 @@ def _find_participation(
     """
     if not has_participation:
         return [None] * len(example.procedure.entities)
-    if example.takes_part is None or example.gold is None:
+    if example.participation is None or example.gold is None:
         raise KoalaError(
             f"Procedure {example.procedure.id}: the corpus does not say which steps use an entity. "
             'Recipes does ("exist"); for other corpora set decoder.tags = "changes".'
@@ -144,13 +144,13 @@ def _find_participation(
         find_step_locations(
             [
                 (row[step], row[step + 1])
-                for row, used in zip(rows, example.takes_part, strict=True)
+                for row, used in zip(rows, example.participation, strict=True)
                 if used[step]
             ]
         )
         for step in range(len(example.gold.steps))
     )
-    return [Participation(used, locations) for used in example.takes_part]
+    return [Participation(used, locations) for used in example.participation]
 
 
 def find_step_locations(used: Sequence[tuple[str, str]]) -> frozenset[str]:
@@ -189,7 +189,7 @@ def add_annotators(items: Sequence[Item], examples: Sequence[Example]) -> tuple[
         for number in range(len(example.procedure.entities))
     ]
     locations = {location for rows in annotated for row in rows for location in row.locations}
-    phrases = sorted(locations - {ABSENT, UNKNOWN, UNSAID})
+    phrases = sorted(locations - {ABSENT, UNKNOWN, NOT_ANNOTATED})
     names_in = {
         phrase: [candidate.name for candidate in find_candidates([Step(phrase, words=text.words)])]
         for phrase, text in zip(phrases, analyze(phrases), strict=True)

@@ -33,7 +33,7 @@ _MAX_ITERATIONS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
+class DiscoverySettings:
     """Settings, chosen by cross-validation on train; see `results/entities.md`."""
 
     l2: float = 3.0
@@ -54,7 +54,7 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class LabelledProcedure:
     """A procedure with its candidate entities and their features."""
 
     procedure: Procedure
@@ -78,7 +78,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class TrainedRanker:
     """A trained ranker and its scores."""
 
     ranker: Ranker
@@ -88,21 +88,21 @@ class Learned:
     """On dev, by the name of the corpus."""
 
 
-def learn(
+def train_ranker(
     train: Sequence[Procedure],
     dev: Mapping[str, Sequence[Procedure]],
     extra: Sequence[Procedure] = (),
     *,
     encoder: Encoder,
-    settings: Learning,
-) -> Learned:
+    settings: DiscoverySettings,
+) -> TrainedRanker:
     """Train a ranker on procedures whose entities are known; dev is used only for the report."""
     lessons, others = (build_lessons(each, encoder) for each in (train, extra[: settings.extra]))
     scores = cross_validate(lessons, others, settings)
     threshold = find_threshold(lessons, scores)
     ranker = replace(fit(lessons, others, settings), encoder=encoder.name, threshold=threshold)
     unseen = {name: build_lessons(each, encoder) for name, each in dev.items()}
-    return Learned(
+    return TrainedRanker(
         ranker,
         train=score_lessons(lessons, scores, threshold),
         dev={
@@ -116,14 +116,16 @@ def learn(
     )
 
 
-def build_lessons(procedures: Sequence[Procedure], encoder: Encoder) -> list[Lesson]:
+def build_lessons(procedures: Sequence[Procedure], encoder: Encoder) -> list[LabelledProcedure]:
     """Find and describe the candidate entities of procedures whose entities are known."""
     described = describe_procedures(procedures, encoder)
-    return [Lesson(*pair) for pair in zip(procedures, described, strict=True)]
+    return [LabelledProcedure(*pair) for pair in zip(procedures, described, strict=True)]
 
 
 def cross_validate(
-    lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning
+    lessons: Sequence[LabelledProcedure],
+    extra: Sequence[LabelledProcedure],
+    settings: DiscoverySettings,
 ) -> list[list[float]]:
     """Score the candidates of every lesson with a ranker not trained on that lesson's question.
 
@@ -140,13 +142,15 @@ def cross_validate(
     ]
 
 
-def find_threshold(lessons: Sequence[Lesson], scores: Sequence[Sequence[float]]) -> float:
+def find_threshold(
+    lessons: Sequence[LabelledProcedure], scores: Sequence[Sequence[float]]
+) -> float:
     """Find the threshold with the best F1; of equal ones, take the lowest."""
     return float(max(THRESHOLDS, key=lambda t: score_lessons(lessons, scores, float(t)).score.f1))
 
 
 def score_lessons(
-    lessons: Sequence[Lesson], scores: Sequence[Sequence[float]], threshold: float
+    lessons: Sequence[LabelledProcedure], scores: Sequence[Sequence[float]], threshold: float
 ) -> DiscoveryScores:
     """Score the entities that a threshold selects."""
     return score_entities(
@@ -158,7 +162,11 @@ def score_lessons(
     )
 
 
-def fit(lessons: Sequence[Lesson], extra: Sequence[Lesson], settings: Learning) -> Ranker:
+def fit(
+    lessons: Sequence[LabelledProcedure],
+    extra: Sequence[LabelledProcedure],
+    settings: DiscoverySettings,
+) -> Ranker:
     """Fit a ranker; its encoder's name and threshold are left for the caller to set."""
     everything = [*lessons, *extra]
     descriptions = [each for lesson in everything for each in lesson.described[1]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from koala.inputs.examples import Item, view_items
+from koala.inputs.examples import Item, items_by_annotator
 from koala.inputs.targets import IGNORED, Gold, build_gold
 from koala.network.torch.crf import CRF
 from koala.network.torch.output import TensorOutput
@@ -45,7 +45,7 @@ class Target:
 
 def build_targets(items: Sequence[Item], annotators: float = 0.0) -> list[Target]:
     """Build the targets: gold with weight 1 − `annotators`, and single annotators with the rest."""
-    views = view_items(items) if annotators else []
+    views = items_by_annotator(items) if annotators else []
     if not views:
         return [Target(build_gold(items))]
     share = annotators / len(views)

@@ -8,9 +8,9 @@ torch = pytest.importorskip("torch")
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
 from koala.inputs.targets import build_gold  # noqa: E402
+from koala.network.torch.knowledge_injector import KnowledgeInjector  # noqa: E402
 from koala.network.torch.koala import build_model  # noqa: E402
 from koala.network.torch.location import LocationPredictor, find_distances  # noqa: E402
-from koala.network.torch.memory import KnowledgeInjector  # noqa: E402
 from koala.network.torch.pooling import (  # noqa: E402
     Rows,
     SequenceLSTM,
@@ -333,7 +333,7 @@ def test_cached_outputs_of_frozen_layers_equal_fresh_ones(reading, items):
     torch.manual_seed(0)
     model, batch = build_model(reading), build_batcher(reading).build(items)
     cached = model.predict(batch)
-    model.forget()
+    model.clear_cache()
     fresh = model.predict(batch)
     # The cache has half precision.
     np.testing.assert_allclose(cached.tags, fresh.tags, atol=5e-3)

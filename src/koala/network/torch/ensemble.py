@@ -45,10 +45,10 @@ class HeadEnsemble(nn.Module):
         encoder: nn.Module | None = self.heads[0].triple_encoder  # type: ignore[assignment]
         return encoder
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the caches of frozen layers: from now on everything is encoded again."""
         for head in self._models:
-            head.forget()
+            head.clear_cache()
 
     @property
     def _models(self) -> list[KoalaModel]:

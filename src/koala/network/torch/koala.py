@@ -12,18 +12,18 @@ from koala.errors import FileError, KoalaError
 from koala.inputs.arrays import TRIPLE_INPUTS, TRIPLE_VECTORS, Batch
 from koala.network.output import Output
 from koala.network.torch.crf import CRF
+from koala.network.torch.decoder_inputs import Reading, join_mentions, join_steps, read_text
 from koala.network.torch.encoder import (
     EntityEncoder,
     SharedTripleEncoder,
     TextEncoder,
     TripleEncoder,
 )
+from koala.network.torch.knowledge_injector import KnowledgeInjector
 from koala.network.torch.location import LocationPredictor, LocationScorer
-from koala.network.torch.memory import KnowledgeInjector
 from koala.network.torch.output import TensorOutput
 from koala.network.torch.pooling import look_up
 from koala.network.torch.precision import Precision
-from koala.network.torch.reading import Reading, join_mentions, join_steps, read_text
 from koala.network.torch.state_tracker import StateTracker
 from koala.network.torch.transformer import load_transformer
 from koala.settings import SHARED, EncoderSettings, KnowledgeSettings, Settings
@@ -179,11 +179,11 @@ class KoalaModel(nn.Module):
     def share_transformer(self, other: "KoalaModel") -> None:
         """Use the transformer of another network, which must have the same weights."""
         self.text_encoder.transformer = other.text_encoder.transformer
-        self.forget()
+        self.clear_cache()
         if isinstance(self.triple_encoder, SharedTripleEncoder):
             self.triple_encoder.share_layers(other.text_encoder.transformer)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the caches of frozen layers: from now on everything is encoded again."""
         self.text_encoder.frozen = None
         if self.triple_encoder is not None:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from koala.network.torch.memory import KnowledgeInjector
+from koala.network.torch.knowledge_injector import KnowledgeInjector
 from koala.network.torch.pooling import Rows, SequenceLSTM, SharedInputLSTM, look_up, to_rows
 
 

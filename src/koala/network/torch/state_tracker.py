@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from koala.grid.states import Tag
-from koala.network.torch.memory import KnowledgeInjector
+from koala.network.torch.knowledge_injector import KnowledgeInjector
 from koala.network.torch.pooling import SequenceLSTM, to_rows
 
 _HEADS = 4

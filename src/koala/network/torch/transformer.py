@@ -23,7 +23,7 @@ def load_transformer(folder: Path, *, dropout: float | None = None) -> nn.Module
     if not (folder / "config.json").is_file():
         raise FileError(folder, "no config.json here; expected the folder of an encoder.")
     rates = {} if dropout is None else dict.fromkeys(_DROPOUT_RATES, dropout)
-    with without_bars():
+    with quiet_transformers():
         try:
             transformer: nn.Module = AutoModel.from_pretrained(
                 str(folder), add_pooling_layer=False, dtype=torch.float32, **rates
@@ -35,7 +35,7 @@ def load_transformer(folder: Path, *, dropout: float | None = None) -> nn.Module
 
 
 @contextmanager
-def without_bars() -> Iterator[None]:
+def quiet_transformers() -> Iterator[None]:
     """Silence transformers: no progress bars, no report that the pooler's weights are unused."""
     from transformers.utils import logging as messages
 

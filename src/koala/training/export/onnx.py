@@ -104,7 +104,7 @@ def export_network(
     8-bit copy.
     """
     model.eval()
-    model.forget()
+    model.clear_cache()
     tables = public or PublicTables()
     round_weights(model, tables)
     batch = batcher.build(items)

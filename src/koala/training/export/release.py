@@ -59,7 +59,7 @@ def release(
         model = HeadEnsemble([each for each, _ in opened])
     batcher = build_batcher(settings)
     data = source.get(settings)
-    settings = settings.without_stages()
+    settings = settings.without_initial_weights()
     card = Card(name, settings.to_toml())
     public = None
     if encoder is not None:

@@ -1,14 +1,15 @@
 """`koala batch` on many documents: throughput, memory, kills, broken records and Ray.
 
-    python benchmarks/many.py workers many.jsonl           # 1 and 2 workers, memory over time
-    python benchmarks/many.py floor many.jsonl --n 256 --threads 1   # lower bound by encoders
-    python benchmarks/many.py kills many.jsonl --n 2000 --kills 20
-    python benchmarks/many.py broken broken.jsonl
-    python benchmarks/many.py ray many.jsonl --n 1000      # the Ray engine, and a killed actor
-    python benchmarks/many.py driver many.jsonl            # cost of a chunk in the main process
-    python benchmarks/many.py plot workers.json            # plot the memory of the first part
+    python benchmarks/bulk.py workers many.jsonl           # 1 and 2 workers, memory over time
+    python benchmarks/bulk.py floor many.jsonl --n 256 --threads 1   # lower bound by encoders
+    python benchmarks/bulk.py kills many.jsonl --n 2000 --kills 20
+    python benchmarks/bulk.py broken broken.jsonl
+    python benchmarks/bulk.py ray many.jsonl --n 1000      # the Ray engine, and a killed actor
+    python benchmarks/bulk.py driver many.jsonl            # cost of a chunk in the main process
+    python benchmarks/bulk.py plot workers.json            # plot the memory of the first part
 
-`benchmarks/sampled.py` makes the input files. Outputs of different ways to run koala are compared.
+`benchmarks/sample_procedures.py` makes the input files. Outputs of different ways to run koala are
+compared.
 Prints JSON; the exit code is 1 if outputs differ that must be equal.
 """
 
@@ -151,7 +152,7 @@ def forget() -> None:
     from koala.knowledge.store import Store
 
     clear_caches(koala.text.nlp)
-    clear_caches(Store.keep_open())
+    clear_caches(Store.open_cached())
     if koala.bulk.local._trackers is not None:
         for tracker in koala.bulk.local._trackers._opened.values():
             clear_caches(tracker.scorer.network._triples)
@@ -299,7 +300,7 @@ def measure_broken(source: Path, _: argparse.Namespace, folder: Path) -> dict[st
     seconds = run_batch(source, output, "--workers", "2")
     good = {}
     for number, line in enumerate(source.open("rb"), 1):
-        # Only the good lines of `sampled.py` have such an id.
+        # Only the good lines of `sample_procedures.py` have such an id.
         if line.startswith(b'{"id": "sampled-'):
             good[number] = json.loads(line)
     n = number
@@ -372,7 +373,7 @@ def measure_driver(source: Path, args: argparse.Namespace, folder: Path) -> dict
     source = cut(source, args.n, folder)
     limits = Limits()
     some = list(itertools.islice(read_records([source]), 10 * CHUNK))
-    trackers = Trackers.alone(load(n_threads=1))
+    trackers = Trackers.single(load(n_threads=1))
     seconds, lines = [], []
     for start in range(0, len(some), CHUNK):
         begin = time.perf_counter()

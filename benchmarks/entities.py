@@ -1,6 +1,6 @@
 """Entity discovery against the gold entities of dev, compared with a noun-frequency baseline.
 
-    KOALA_DATA=… python benchmarks/participants.py [--settings | --end-to-end]
+    KOALA_DATA=… python benchmarks/entities.py [--settings | --end-to-end]
 
 --settings compares settings of the learner by cross-validation on train. --end-to-end tracks the
 entities that were found and scores the grids; unmatched entities count as errors.
@@ -29,7 +29,7 @@ from koala.evaluation.discovery import (
 )
 from koala.grid import Grid
 from koala.training.discovery import (
-    Learning,
+    DiscoverySettings,
     build_lessons,
     cross_validate,
     find_threshold,
@@ -37,21 +37,21 @@ from koala.training.discovery import (
 )
 
 SETTINGS = {
-    "as shipped": Learning(),
-    "recipes count 0.1": Learning(extra_weight=0.1),
-    "recipes count 1": Learning(extra_weight=1.0),
-    "no recipes": Learning(extra=0),
-    "no recipes, no vectors": Learning(extra=0, nouns=0, verbs=0),
-    "no recipes, no vectors of nouns": Learning(extra=0, nouns=0),
-    "no recipes, no vectors of verbs": Learning(extra=0, verbs=0),
-    "no recipes, no words": Learning(extra=0, words=0),
-    "no recipes, words 1": Learning(extra=0, words=1),
-    "no recipes, words 2.5": Learning(extra=0, words=2.5),
-    "no recipes, nouns 0.15": Learning(extra=0, nouns=0.15),
-    "no recipes, nouns 0.5": Learning(extra=0, nouns=0.5),
-    "no recipes, verbs 0.4": Learning(extra=0, verbs=0.4),
-    "no recipes, l2 1.5": Learning(extra=0, l2=1.5),
-    "no recipes, l2 6": Learning(extra=0, l2=6),
+    "as shipped": DiscoverySettings(),
+    "recipes count 0.1": DiscoverySettings(extra_weight=0.1),
+    "recipes count 1": DiscoverySettings(extra_weight=1.0),
+    "no recipes": DiscoverySettings(extra=0),
+    "no recipes, no vectors": DiscoverySettings(extra=0, nouns=0, verbs=0),
+    "no recipes, no vectors of nouns": DiscoverySettings(extra=0, nouns=0),
+    "no recipes, no vectors of verbs": DiscoverySettings(extra=0, verbs=0),
+    "no recipes, no words": DiscoverySettings(extra=0, words=0),
+    "no recipes, words 1": DiscoverySettings(extra=0, words=1),
+    "no recipes, words 2.5": DiscoverySettings(extra=0, words=2.5),
+    "no recipes, nouns 0.15": DiscoverySettings(extra=0, nouns=0.15),
+    "no recipes, nouns 0.5": DiscoverySettings(extra=0, nouns=0.5),
+    "no recipes, verbs 0.4": DiscoverySettings(extra=0, verbs=0.4),
+    "no recipes, l2 1.5": DiscoverySettings(extra=0, l2=1.5),
+    "no recipes, l2 6": DiscoverySettings(extra=0, l2=6),
 }
 
 
@@ -154,7 +154,7 @@ def compare_settings(data: Path) -> None:
             [example.procedure for example in read_corpus(data / name).splits["train"][:most]],
             encoder,
         )
-        for name, most in (("propara", None), ("recipes", Learning().extra))
+        for name, most in (("propara", None), ("recipes", DiscoverySettings().extra))
     )
     for name, settings in SETTINGS.items():
         scores = cross_validate(train, extra[: settings.extra], settings)

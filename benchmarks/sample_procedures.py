@@ -1,6 +1,6 @@
 """Sample synthetic procedures from the steps of real ones, for benchmarks with many documents.
 
-    KOALA_DATA=… python benchmarks/sampled.py --n 10000 [--seed 0] [--broken 0.05] > many.jsonl
+    KOALA_DATA=… python benchmarks/sample_procedures.py --n 10000 [--broken 0.05] > many.jsonl
 
 A procedure consists of consecutive steps of one procedure of ProPara's train split, followed by a
 few steps of another. Every second one names the entities of the first; for the others, koala has to
