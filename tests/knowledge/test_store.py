@@ -395,7 +395,7 @@ def test_the_bundled_store_agrees_with_its_source(data, pack):
 def test_a_lookup_needs_neither_spacy_nor_nltk():
     code = (
         "import sys; from koala.knowledge.store import Store; "
-        "assert Store.open().about([('bone',)]); "
+        "assert Store.open().find_neighbours([('bone',)]); "
         "assert not {'spacy', 'nltk'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
