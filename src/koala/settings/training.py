@@ -25,6 +25,13 @@ class LossSettings:
     has_initial_location: bool = True
     """Whether the location loss includes position 0, before step 1 (published code); in the paper
     it starts at step 1."""
+    staying_location: float = 1.0
+    """Weight in the location loss of positions at which the entity stays where it is, from 0 to 1.
+    Decoding reads a location only where an entity begins or moves; below 1, the loss does mostly
+    the same. The paper weighs all positions equally."""
+
+    def __post_init__(self) -> None:
+        check_shares(self, "loss.", "staying_location")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from koala.grid.states import Tag
 from koala.inputs.examples import Item, items_by_annotator
-from koala.inputs.targets import IGNORED, Gold, build_gold
+from koala.inputs.targets import IGNORED, TAGS, Gold, build_gold
 from koala.network.torch.crf import CRF
 from koala.network.torch.output import TensorOutput
 from koala.settings import LossSettings
@@ -30,7 +33,7 @@ class Counts:
     entities: int
     """For the state loss."""
     locations: float
-    """For the location loss; not a whole number where annotators are weighed."""
+    """For the location loss; not a whole number, because annotators and positions have weights."""
     triples: int
     """For the attention loss: pairs of a triple and a step."""
 
@@ -73,7 +76,7 @@ def compute_losses(
         n = count_locations(target.gold, settings)
         location = location + target.weight * n * location_loss(output, target.gold, settings)
         n_locations += target.weight * n
-    location = location / max(n_locations, 1)
+    location = location / max(n_locations, 1e-6)
     attention = attention_loss(output, targets[0].gold, settings)
     return _add_up(state, location, attention, settings)
 
@@ -87,16 +90,29 @@ def weigh_losses(losses: Losses, share: Counts, whole: Counts, settings: LossSet
     """Weigh the losses of a share of a batch, so that the shares add up to the whole batch."""
     return _add_up(
         losses.state * (share.entities / max(whole.entities, 1)),
-        losses.location * (share.locations / max(whole.locations, 1)),
+        losses.location * (share.locations / max(whole.locations, 1e-6)),
         losses.attention * (share.triples / max(whole.triples, 1)),
         settings,
     )
 
 
-def count_locations(gold: Gold, settings: LossSettings) -> int:
-    """Count the locations that the location loss is averaged over."""
-    locations = gold.locations if settings.has_initial_location else gold.locations[:, 1:]
-    return int((locations != IGNORED).sum())
+def weigh_positions(gold: Gold, settings: LossSettings) -> NDArray[np.float32]:
+    """Give the weights of the positions in the location loss: (batch, steps + 1).
+
+    Positions without a location have none; those at which the entity stays weigh
+    `loss.staying_location`.
+    """
+    weights = (gold.locations != IGNORED).astype(np.float32)
+    if not settings.has_initial_location:
+        weights[:, 0] = 0
+    if settings.staying_location != 1:
+        weights[:, 1:][gold.tags == TAGS.index(Tag.E)] *= settings.staying_location
+    return weights
+
+
+def count_locations(gold: Gold, settings: LossSettings) -> float:
+    """Add up the weights of the positions that the location loss is averaged over."""
+    return float(weigh_positions(gold, settings).sum())
 
 
 def count_targets(items: Sequence[Item], settings: LossSettings, annotators: float = 0.0) -> Counts:
@@ -118,7 +134,7 @@ def state_loss(output: TensorOutput, tags: Tensor, crf: CRF, log_partition: Tens
 
 
 def location_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> Tensor:
-    """L_loc: −log P(gold location), averaged over the positions that have one (equation 8).
+    """L_loc: −log P(gold location), a weighted mean over the positions that have one (equation 8).
 
     Where an ingredient of a recipe may stay as well, −log P(gold location or staying).
     """
@@ -126,13 +142,13 @@ def location_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> T
     may_stay = torch.from_numpy(gold.may_stay).to(output.locations.device)
     # (batch, steps + 1, candidates)
     log_probabilities = output.locations.log_softmax(-1)
-    counts = locations != IGNORED
-    if not settings.has_initial_location:
-        counts[:, 0] = False
+    weights = torch.from_numpy(weigh_positions(gold, settings)).to(output.locations.device)
     chosen = log_probabilities.gather(2, locations.clamp(min=0).unsqueeze(2)).squeeze(2)
     either = torch.logaddexp(chosen, log_probabilities[:, :, 0])
     chosen = torch.where(may_stay & (locations > 0), either, chosen)
-    return -_mean_where(chosen, counts)
+    # Positions without a location get no gradient.
+    total = torch.where(weights > 0, weights * chosen, 0.0).sum()
+    return -total / max(float(weights.sum()), 1e-6)
 
 
 def attention_loss(output: TensorOutput, gold: Gold, settings: LossSettings) -> Tensor:
