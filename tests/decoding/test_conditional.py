@@ -21,6 +21,12 @@ from .test_viterbi import build_output
 N_STEPS, N_CANDIDATES = 3, 3
 
 
+def score_arrival(locations, place, current):
+    """Give the log probability of a location among those other than the current one."""
+    others = [score for number, score in enumerate(locations) if number != current]
+    return locations[place] - np.logaddexp.reduce(others)
+
+
 def enumerate_paths(output, index=0):
     """Score every sequence of tags with every sequence of locations, one by one."""
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
@@ -39,9 +45,11 @@ def enumerate_paths(output, index=0):
             for step, tag in enumerate(names):
                 if tag in (Tag.C, Tag.M):
                     rows = [
-                        ((*row, place), total + locations[step + 1, place])
+                        ((*row, place), total + score_arrival(locations[step + 1], place, current))
                         for row, total in rows
+                        for current in [row[-1] if tag == Tag.M else NOWHERE]
                         for place in range(N_CANDIDATES)
+                        if place != current
                     ]
                 else:
                     stays = tag == Tag.E

@@ -22,6 +22,9 @@ from koala.network.output import Output, log_softmax
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_LEAST = 1e-12
+"""Smallest probability that an entity which moves is elsewhere."""
+
 _PRESENT = (Tag.C, Tag.E, Tag.M)
 _ABSENT = (Tag.O_C, Tag.D, Tag.O_D)
 
@@ -78,17 +81,22 @@ class TrajectoryChain:
     def _follow(self, before: Ints, arrivals: Floats) -> Floats:
         """Score how the location changes from each state to each: (states before, states).
 
-        Whether an entity exists before a step is decided by the step's tag, too.
+        Whether an entity exists before a step is decided by the step's tag, too. A move changes the
+        location: the probabilities of the other locations are normalised.
         """
         exists_before = before[:, None] != NOWHERE
         tag = self._tags[None, :]
         needs = np.isin(tag, [TAGS.index(t) for t in (Tag.E, Tag.M, Tag.D)])
-        possible = exists_before == needs
-        stays = tag == TAGS.index(Tag.E)
-        possible = possible & (~stays | (before[:, None] == self._locations[None, :]))
-        arrives = np.isin(self._tags, [TAGS.index(t) for t in (Tag.C, Tag.M)])
+        is_same = before[:, None] == self._locations[None, :]
+        stays, moves = tag == TAGS.index(Tag.E), tag == TAGS.index(Tag.M)
+        possible = (exists_before == needs) & (~stays | is_same)
+        arrives = moves | (tag == TAGS.index(Tag.C))
         gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)
-        return np.where(possible, gain[None, :], IMPOSSIBLE)
+        if self.n_candidates > 1:
+            possible = possible & ~(moves & is_same)
+            elsewhere = np.log(np.maximum(-np.expm1(arrivals[before.clip(min=0)]), _LEAST))
+            gain = gain - np.where(moves, elsewhere[:, None], 0.0)
+        return np.where(possible, gain, IMPOSSIBLE)
 
     def _allow_states(self, fix: Fix | None) -> Floats:
         if fix is None:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding.recipes import NOWHERE, PARTICIPATING, apply_step
-from koala.decoding.viterbi import TAGS, find_forward, find_potentials
+from koala.decoding.viterbi import IMPOSSIBLE, TAGS, find_forward, find_potentials
 from koala.grid import Row
 from koala.grid.states import ABSENT, Tag
 from koala.network.output import Output, log_softmax
@@ -15,6 +15,7 @@ _PARTICIPATES = np.array([tag in PARTICIPATING for tag in TAGS])
 _EXISTS_BEFORE = np.array([tag in (Tag.E, Tag.M, Tag.D) for tag in TAGS])
 _ARRIVES = np.array([tag in (Tag.C, Tag.M) for tag in TAGS])
 _STAYS = np.array([tag == Tag.E for tag in TAGS])
+_MOVE = TAGS.index(Tag.M)
 
 
 def build_rows(trajectories: Ints, name: str, names: tuple[str, ...]) -> list[Row]:
@@ -31,15 +32,21 @@ def build_rows(trajectories: Ints, name: str, names: tuple[str, ...]) -> list[Ro
 def sample_trajectories(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
     """Sample trajectories of one entity: candidates (n, steps + 1), NOWHERE if it does not exist.
 
-    Tags are sampled as whole legal sequences, locations independently wherever the entity begins or
-    moves.
+    Tags are sampled as whole legal sequences, locations wherever the entity begins or moves; a move
+    changes the location.
     """
     locations = sample_locations(output, index, n, rng)
     tags = sample_tags(output, index, n, rng)
+    scores = log_softmax(output.location_scores(index))
     trajectories = np.full(locations.shape, NOWHERE)
     trajectories[:, 0] = np.where(_EXISTS_BEFORE[tags[:, 0]], locations[:, 0], NOWHERE)
     for step in range(tags.shape[1]):
         tag = tags[:, step]
+        is_same = (tag == _MOVE) & (locations[:, step + 1] == trajectories[:, step])
+        if is_same.any() and scores.shape[1] > 1:
+            others = np.tile(scores[step + 1], (int(is_same.sum()), 1))
+            others[np.arange(len(others)), trajectories[is_same, step]] = IMPOSSIBLE
+            locations[is_same, step + 1] = _sample(others, rng)
         stays = np.where(_STAYS[tag], trajectories[:, step], NOWHERE)
         trajectories[:, step + 1] = np.where(_ARRIVES[tag], locations[:, step + 1], stays)
     return trajectories
