@@ -15,6 +15,7 @@ from koala.grid import Grid, Row
 from koala.grid.states import UNKNOWN
 from koala.inference.calibration import Calibration
 from koala.inference.fixes import add_fixed_candidates, find_item_fixes
+from koala.inference.grounding import find_step_spans, ground_rows
 from koala.inference.scoring import Scored, Scorer, score_all, score_procedures
 from koala.inputs.examples import Item
 from koala.knowledge.retrieval import Triples, retrieve_triples
@@ -127,7 +128,8 @@ def decode_grid(
             for row, own in zip(rows, marginals, strict=True)
         ]
     rows = [row.with_fixed(own) for row, own in zip(rows, fixes, strict=True)] if fixes else rows
-    return _build_grid(procedure, procedure.id, rows)
+    tracked = [procedure.entities[item.entity] for item in items]
+    return _build_grid(procedure, procedure.id, ground_rows(rows, tracked, procedure, names))
 
 
 def prepare_output(scored: Scored, calibration: Calibration) -> tuple[Output, Names, list[Fixes]]:
@@ -147,7 +149,8 @@ def prepare_output(scored: Scored, calibration: Calibration) -> tuple[Output, Na
 
 
 def _build_grid(procedure: Procedure, id: str, rows: Sequence[Row]) -> Grid:
-    return Grid(id, tuple(step.text for step in procedure.steps), tuple(rows))
+    texts = tuple(step.text for step in procedure.steps)
+    return Grid(id, texts, tuple(rows), step_spans=find_step_spans(procedure))
 
 
 def predict_samples(
@@ -176,7 +179,7 @@ def predict_samples(
             seed=seed,
         )
         found += [
-            _build_grid(procedure, f"{procedure.id}#{number}", rows)
+            Grid(f"{procedure.id}#{number}", tuple(s.text for s in procedure.steps), tuple(rows))
             for number, rows in enumerate(sampled, 1)
         ]
         progress(n_done, len(all_scored))
