@@ -39,9 +39,9 @@ def enumerate_paths(output, index=0):
             for step, tag in enumerate(names):
                 if tag in (Tag.C, Tag.M):
                     rows = [
-                        ((*row, place), total + locations[step + 1, place])
+                        ((*row, candidate), total + locations[step + 1, candidate])
                         for row, total in rows
-                        for place in range(N_CANDIDATES)
+                        for candidate in range(N_CANDIDATES)
                     ]
                 else:
                     stays = tag == Tag.E
@@ -86,10 +86,10 @@ def test_viterbi_and_marginals_are_those_of_all_trajectories(output, fixes):
         assert marginals.tags[step, number] == pytest.approx(own / total, abs=1e-9)
     for position in range(N_STEPS + 1):
         there = {key: w for key, w in weights.items() if key[1][position] != NOWHERE}
-        for place in range(N_CANDIDATES):
-            own = sum(w for (_, row), w in there.items() if row[position] == place)
+        for candidate in range(N_CANDIDATES):
+            own = sum(w for (_, row), w in there.items() if row[position] == candidate)
             wanted = own / sum(there.values()) if there else 0.0
-            assert marginals.locations[position, place] == pytest.approx(wanted, abs=1e-9)
+            assert marginals.locations[position, candidate] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_samples_without_fixes_are_those_of_the_network(output):
