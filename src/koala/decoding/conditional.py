@@ -1,4 +1,4 @@
-"""Decoding under fixed cells: the posterior of an entity's trajectory, given what a person says.
+"""Decoding under fixed cells: the posterior of a trajectory, given what a person has fixed.
 
 Tags and locations of one entity form a Markov chain. Its states are a tag with the location after
 the step: an entity that stays keeps its location, one that is created or moves takes a new one by
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from koala.decoding.marginals import Marginals
 from koala.decoding.recipes import NOWHERE
+from koala.decoding.sampling import sample_columns
 from koala.decoding.viterbi import IMPOSSIBLE, TAGS, find_potentials
 from koala.errors import KoalaError
 from koala.grid.states import Tag
@@ -31,10 +32,10 @@ _ABSENT = (Tag.O_C, Tag.D, Tag.O_D)
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What a person says of an entity at one position; position 0 is before the first step."""
+    """What a person has fixed at one position of an entity; position 0 is before the first step."""
 
     location: int | None = None
-    """Candidate after the step, or NOWHERE; None: not said."""
+    """Candidate after the step, or NOWHERE; None: not fixed."""
     tags: frozenset[Tag] = frozenset(Tag)
     """Tags that the step may have."""
 
@@ -129,12 +130,12 @@ class TrajectoryChain:
     def sample(self, n: int, rng: np.random.Generator) -> Ints:
         """Sample trajectories: candidates (n, steps + 1), NOWHERE where the entity is absent."""
         forward = self._forward()
-        states = _choose(np.tile(forward[-1], (n, 1)), rng)
+        states = sample_columns(np.tile(forward[-1], (n, 1)), rng)
         found = [self._locations[states]]
         for step in range(self.n_steps - 1, 0, -1):
-            states = _choose(forward[step - 1] + self._moves[step][:, states].T, rng)
+            states = sample_columns(forward[step - 1] + self._moves[step][:, states].T, rng)
             found.append(self._locations[states])
-        found.append(self._first[_choose(self._moves[0][:, states].T, rng)])
+        found.append(self._first[sample_columns(self._moves[0][:, states].T, rng)])
         return np.stack(found[::-1], axis=1)
 
     def find_marginals(self) -> Marginals:
@@ -174,11 +175,6 @@ def _allow(locations: Ints, fix: Fix | None) -> Floats:
 def _add_locations(total: Floats, locations: Ints, probabilities: Floats) -> None:
     is_there = locations != NOWHERE
     np.add.at(total, locations[is_there], probabilities[is_there])
-
-
-def _choose(scores: Floats, rng: np.random.Generator) -> Ints:
-    """Sample a column of each row by log probabilities (Gumbel-max)."""
-    return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
 
 
 def fix_recipe(output: Output, fixes: Sequence[Fixes]) -> Output:

@@ -58,23 +58,24 @@ def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) ->
     n_steps = len(emissions)
     forward = find_forward(starts, emissions, transitions)
     sampled = np.empty((n, n_steps), dtype=np.int64)
-    sampled[:, -1] = _sample(np.tile(forward[-1] + ends, (n, 1)), rng)
+    sampled[:, -1] = sample_columns(np.tile(forward[-1] + ends, (n, 1)), rng)
     for step in reversed(range(n_steps - 1)):
         # (n, current_tag)
         scores = forward[step] + transitions[:, sampled[:, step + 1]].T
-        sampled[:, step] = _sample(scores, rng)
+        sampled[:, step] = sample_columns(scores, rng)
     return sampled
 
 
 def sample_locations(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
     """Sample a candidate for every position: (n, steps + 1)."""
     scores = log_softmax(output.location_scores(index))
-    return np.stack([_sample(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
+    return np.stack([sample_columns(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
 
 
-def _sample(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
-    """Sample a column of each row (rows, columns) of unnormalised log probabilities: the largest
-    after Gumbel noise is added.
+def sample_columns(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
+    """Sample a column of each row by unnormalised log probabilities (Gumbel-max): (rows,).
+
+    Shape: scores (rows, columns).
     """
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
 
@@ -97,7 +98,7 @@ def sample_recipes(output: Output, n: int, rng: np.random.Generator) -> Ints:
     rows = [now]
     for step in range(participation.shape[2]):
         used = participation[:, :, step]
-        location = _sample(used @ locations[:, step + 1], rng)
+        location = sample_columns(used @ locations[:, step + 1], rng)
         now = apply_step(location[:, None], used, now)
         rows.append(now)
     return np.stack(rows, axis=-1)
