@@ -46,7 +46,7 @@ def sample_trajectories(output: Output, index: int, n: int, rng: np.random.Gener
         if is_same.any() and scores.shape[1] > 1:
             others = np.tile(scores[step + 1], (int(is_same.sum()), 1))
             others[np.arange(len(others)), trajectories[is_same, step]] = IMPOSSIBLE
-            locations[is_same, step + 1] = _sample(others, rng)
+            locations[is_same, step + 1] = sample_columns(others, rng)
         stays = np.where(_STAYS[tag], trajectories[:, step], NOWHERE)
         trajectories[:, step + 1] = np.where(_ARRIVES[tag], locations[:, step + 1], stays)
     return trajectories
