@@ -51,6 +51,13 @@ def test_recipes_need_input(koala, recipes, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--questions", "--prompts"])
+def test_questions_need_a_template_under_both_names_of_the_option(koala, recipes, tmp_path, option):
+    done = koala("predict", "--input", recipes, option, recipes, "-o", tmp_path / "p")
+    assert done.returncode == 2
+    assert "--template and --questions" in " ".join(done.stderr.split())
+
+
 LINES = [
     {"id": "a", "text": "Hello."},
     {"id": "b", "text": "Roots absorb water. It flows to the leaf.", "entities": ["water"]},

@@ -1,6 +1,6 @@
 """Paired bootstrap: is the difference between two systems more than chance?"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -34,28 +34,40 @@ class Comparison:
 def compare_documents(
     one: DocumentScores, other: DocumentScores, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Resample processes with replacement, the same for both systems, and score each sample."""
-    ids = list(one.per_process)
-    if set(ids) != set(other.per_process):
-        odd = ", ".join(sorted(set(ids) ^ set(other.per_process))[:5])
+    """Compare two systems by their document-level F1."""
+    ids = check_ids(one.per_process, other.per_process)
+    sampled = sample_procedures(len(ids), samples, seed)
+    low, high = find_interval(_resample_f1(one, ids, sampled) - _resample_f1(other, ids, sampled))
+    signature = build_signature(
+        "paired-bootstrap", len(ids), other=other.predicted, samples=samples, seed=seed
+    )
+    return Comparison(one.overall.f1 - other.overall.f1, low, high, samples, signature)
+
+
+def check_ids(one: Collection[str], other: Collection[str]) -> list[str]:
+    """Give the ids of the procedures; raise an error if the two differ or are too few."""
+    if set(one) != set(other):
+        odd = ", ".join(sorted(set(one) ^ set(other))[:5])
         raise KoalaError(
             f"The two systems were scored on different processes; only one has: {odd}. "
             "Compare predictions for the same processes."
         )
-    if len(ids) < LEAST:
+    if len(one) < LEAST:
         raise KoalaError(
-            f"{len(ids)} procedure(s) are too few for an interval; compare {LEAST} or more."
+            f"{len(one)} procedure(s) are too few for an interval; compare {LEAST} or more."
         )
-    generator = np.random.default_rng(seed)
-    # (samples, processes)
-    sampled = generator.integers(len(ids), size=(samples, len(ids)))
-    difference = _resample_f1(one, ids, sampled) - _resample_f1(other, ids, sampled)
-    low, high = np.quantile(difference, [0.025, 0.975])
-    difference_of_f1 = one.overall.f1 - other.overall.f1
-    signature = build_signature(
-        "paired-bootstrap", len(ids), other=other.predicted, samples=samples, seed=seed
-    )
-    return Comparison(difference_of_f1, float(low), float(high), samples, signature)
+    return list(one)
+
+
+def sample_procedures(n: int, samples: int, seed: int = 0) -> NDArray[np.int64]:
+    """Sample indices of procedures with replacement: (samples, n)."""
+    return np.random.default_rng(seed).integers(n, size=(samples, n))
+
+
+def find_interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Give the middle 95 % of the values of bootstrap samples."""
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _resample_f1(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.errors import KoalaError
+from koala.evaluation.bootstrap import find_interval, sample_procedures
 from koala.evaluation.discovery import match_names
 from koala.evaluation.document import check_same_entities
 from koala.evaluation.locations import is_alike
@@ -172,7 +173,7 @@ def _summarize(counts: Sequence[ChangeCounts]) -> ChangeScore:
     # (procedures, counts)
     table = np.array([each.to_row() for each in counts])
     totals = table.sum(axis=0)
-    sampled = np.random.default_rng(0).integers(len(table), size=(_SAMPLES, len(table)))
+    sampled = sample_procedures(len(table), _SAMPLES)
     samples = np.stack(
         [table[:, column][sampled].sum(axis=1) for column in range(table.shape[1])], 1
     )
@@ -197,5 +198,4 @@ def _find_interval(samples: NDArray[np.int64], name: str) -> tuple[float, float]
     right, predicted, gold = (
         samples[:, _COLUMNS[column]] for column in (name, "predicted", "gold")
     )
-    low, high = np.quantile(2 * right / np.maximum(predicted + gold, 1), [0.025, 0.975])
-    return float(low), float(high)
+    return find_interval(2 * right / np.maximum(predicted + gold, 1))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from koala.document import split_aliases
 from koala.errors import KoalaError
-from koala.evaluation.bootstrap import LEAST, Comparison
+from koala.evaluation.bootstrap import Comparison, check_ids, find_interval, sample_procedures
 from koala.evaluation.document import DocumentScores, score_document
 from koala.evaluation.scores import PRF, build_signature, digest
 from koala.grid import EMPTY, Grid, Row
@@ -114,22 +114,15 @@ def score_entities(found: Mapping[str, Names], gold: Mapping[str, Names]) -> Dis
 def compare_entities(
     one: DiscoveryScores, other: DiscoveryScores, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Resample procedures with replacement, the same for both, and score each sample."""
-    if one.per_procedure.keys() != other.per_procedure.keys():
-        odd = ", ".join(sorted(one.per_procedure.keys() ^ other.per_procedure.keys())[:5])
-        raise KoalaError(f"The two were scored on different procedures; only one has: {odd}.")
-    n = len(one.per_procedure)
-    if n < LEAST:
-        raise KoalaError(f"{n} procedure(s) are too few for an interval; compare {LEAST} or more.")
-    # (samples, procedures)
-    sampled = np.random.default_rng(seed).integers(n, size=(samples, n))
-    counts = np.array([other.per_procedure[id] for id in one.per_procedure])
-    difference = _resample_f1(one.counts, sampled) - _resample_f1(counts, sampled)
-    low, high = np.quantile(difference, [0.025, 0.975])
+    """Compare two ways to find entities by their F1."""
+    ids = check_ids(one.per_procedure, other.per_procedure)
+    sampled = sample_procedures(len(ids), samples, seed)
+    counts = np.array([other.per_procedure[id] for id in ids])
+    low, high = find_interval(_resample_f1(one.counts, sampled) - _resample_f1(counts, sampled))
     signature = build_signature(
-        "paired-bootstrap", n, other=other.found, samples=samples, seed=seed
+        "paired-bootstrap", len(ids), other=other.found, samples=samples, seed=seed
     )
-    return Comparison(one.score.f1 - other.score.f1, float(low), float(high), samples, signature)
+    return Comparison(one.score.f1 - other.score.f1, low, high, samples, signature)
 
 
 def _resample_f1(counts: NDArray[np.int64], sampled: NDArray[np.int64]) -> NDArray[np.float64]:
