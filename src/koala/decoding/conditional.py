@@ -6,8 +6,8 @@ the network's probabilities, and an absent one has none. Fixed cells remove stat
 sampling and marginals are the standard algorithms on the remaining chain.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class Fix:
     """Candidate after the step, or NOWHERE; None: not said."""
     tags: frozenset[Tag] = frozenset(Tag)
     """Tags that the step may have."""
+    must_move: bool = False
+    """Whether the location after the step must differ from the one before it."""
 
 
 Fixes = Mapping[int, Fix]
@@ -64,8 +66,9 @@ class TrajectoryChain:
             moved = between + self._follow(self._locations, locations[step + 1])
             self._moves.append(moved)
         for step in range(self.n_steps):
+            before = self._locations if step else self._first
             fix = fixes.get(step + 1)
-            self._moves[step] = self._moves[step] + self._allow_states(fix)
+            self._moves[step] = self._moves[step] + self._allow_states(fix, before)
         self._ends = ends[self._tags]
         if self._forward()[-1].max() < IMPOSSIBLE / 2:
             raise KoalaError("The fixed cells contradict each other: no trajectory has them all.")
@@ -90,10 +93,13 @@ class TrajectoryChain:
         gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)
         return np.where(possible, gain[None, :], IMPOSSIBLE)
 
-    def _allow_states(self, fix: Fix | None) -> Floats:
+    def _allow_states(self, fix: Fix | None, before: Ints) -> Floats:
+        """Bar what a fix excludes: (states,), or (states before, states) if it asks for a move."""
         if fix is None:
             return np.zeros(len(self._tags))
         allowed = np.isin(self._tags, [TAGS.index(tag) for tag in fix.tags])
+        if fix.must_move:
+            allowed = allowed & (before[:, None] != self._locations[None, :])
         return np.where(allowed, 0.0, IMPOSSIBLE) + _allow(self._locations, fix)
 
     def _forward(self) -> list[Floats]:
@@ -106,17 +112,22 @@ class TrajectoryChain:
 
     def decode(self) -> tuple[int, ...]:
         """Give the most probable trajectory: a candidate or NOWHERE at each position."""
+        return self.decode_tags()[1]
+
+    def decode_tags(self) -> tuple[tuple[Tag, ...], tuple[int, ...]]:
+        """Give the most probable trajectory with its tags."""
         best, back = self._moves[0].max(0), [self._moves[0].argmax(0)]
         for moves in self._moves[1:]:
             paths = best[:, None] + moves
             best = paths.max(0)
             back.append(paths.argmax(0))
         state = int((best + self._ends).argmax())
-        row = []
+        tags, row = [], []
         for pointers in reversed(back):
+            tags.append(TAGS[self._tags[state]])
             row.append(int(self._locations[state]))
             state = int(pointers[state])
-        return (int(self._first[state]), *reversed(row))
+        return tuple(reversed(tags)), (int(self._first[state]), *reversed(row))
 
     def sample(self, n: int, rng: np.random.Generator) -> Ints:
         """Sample trajectories: candidates (n, steps + 1), NOWHERE where the entity is absent."""
@@ -171,25 +182,3 @@ def _add_locations(total: Floats, locations: Ints, probabilities: Floats) -> Non
 def _choose(scores: Floats, rng: np.random.Generator) -> Ints:
     """Sample a column of each row by log probabilities (Gumbel-max)."""
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
-
-
-def fix_recipe(output: Output, fixes: Sequence[Fixes]) -> Output:
-    """Clamp the participation and step locations of a recipe to the fixes of its ingredients.
-
-    A fixed location means that the step uses the ingredient and leads it there; absent means that
-    no step so far uses it.
-    """
-    tags, locations = output.tags.copy(), output.locations.copy()
-    for index, own in enumerate(fixes):
-        for position, fix in own.items():
-            if position == 0 or fix.location is None:
-                continue
-            if fix.location == NOWHERE:
-                tags[index, :position, [TAGS.index(t) for t in Tag if t != Tag.O_C]] = IMPOSSIBLE
-            else:
-                used = [TAGS.index(tag) for tag in (Tag.C, Tag.M)]
-                others = [number for number in range(len(TAGS)) if number not in used]
-                tags[index, position - 1, others] = IMPOSSIBLE
-                locations[:, position, :] = IMPOSSIBLE
-                locations[:, position, fix.location] = 0.0
-    return replace(output, tags=tags, locations=locations)
