@@ -59,27 +59,18 @@ class TrajectoryChain:
                               + [TAGS.index(tag) for tag in _ABSENT])  # fmt: skip
         self._locations = np.array([*np.tile(np.arange(n), len(_PRESENT)), *[NOWHERE] * 3])
         self._first = np.array([*range(n), NOWHERE])
-        first = np.array([*locations[0], 0.0]) + _allow(self._first, fixes.get(0))
-        self._moves = [first[:, None] + self._enter(starts, emissions[0], locations[1])]
-        for step in range(1, self.n_steps):
-            between = transitions[self._tags][:, self._tags] + emissions[step, self._tags]
-            moved = between + self._follow(self._locations, locations[step + 1])
-            self._moves.append(moved)
-        for step in range(self.n_steps):
-            before = self._locations if step else self._first
-            fix = fixes.get(step + 1)
-            self._moves[step] = self._moves[step] + self._allow_states(fix, before)
+        self._arrivals, self._emissions = locations[1:], emissions
+        self._starts = np.array([*locations[0], 0.0]) + _allow(self._first, fixes.get(0))
+        # Kept once, not per step: with many candidates they are large.
+        self._enter = starts[self._tags] + self._follow(self._first)
+        self._between = transitions[self._tags][:, self._tags] + self._follow(self._locations)
+        self._fixes = fixes
         self._ends = ends[self._tags]
         if self._forward()[-1].max() < IMPOSSIBLE / 2:
             raise KoalaError("The fixed cells contradict each other: no trajectory has them all.")
 
-    def _enter(self, starts: Floats, emissions: Floats, arrivals: Floats) -> Floats:
-        """Score the first step: (first states, states)."""
-        scores: Floats = starts[self._tags] + emissions[self._tags]
-        return scores + self._follow(self._first, arrivals)
-
-    def _follow(self, before: Ints, arrivals: Floats) -> Floats:
-        """Score how the location changes from each state to each: (states before, states).
+    def _follow(self, before: Ints) -> Floats:
+        """Bar what cannot follow each location: 0 or IMPOSSIBLE, (locations before, states).
 
         Whether an entity exists before a step is decided by the step's tag, too.
         """
@@ -89,9 +80,16 @@ class TrajectoryChain:
         possible = exists_before == needs
         stays = tag == TAGS.index(Tag.E)
         possible = possible & (~stays | (before[:, None] == self._locations[None, :]))
+        return np.where(possible, 0.0, IMPOSSIBLE)
+
+    def _score(self, step: int) -> Floats:
+        """Score how a step leads from each state to each: (states before, states)."""
+        before = self._locations if step else self._first
+        moves = self._between if step else self._starts[:, None] + self._enter
         arrives = np.isin(self._tags, [TAGS.index(t) for t in (Tag.C, Tag.M)])
-        gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)
-        return np.where(possible, gain[None, :], IMPOSSIBLE)
+        gain = np.where(arrives, self._arrivals[step][self._locations.clip(min=0)], 0.0)
+        allowed = self._allow_states(self._fixes.get(step + 1), before)
+        return moves + (self._emissions[step, self._tags] + gain) + allowed
 
     def _allow_states(self, fix: Fix | None, before: Ints) -> Floats:
         """Bar what a fix excludes: (states,), or (states before, states) if it asks for a move."""
@@ -104,9 +102,9 @@ class TrajectoryChain:
 
     def _forward(self) -> list[Floats]:
         """Add up all trajectories that lead to each state; the last step holds the ends, too."""
-        found = [np.logaddexp.reduce(self._moves[0], axis=0)]
-        for moves in self._moves[1:]:
-            found.append(np.logaddexp.reduce(found[-1][:, None] + moves, axis=0))
+        found = [np.logaddexp.reduce(self._score(0), axis=0)]
+        for step in range(1, self.n_steps):
+            found.append(np.logaddexp.reduce(found[-1][:, None] + self._score(step), axis=0))
         found[-1] = found[-1] + self._ends
         return found
 
@@ -116,9 +114,10 @@ class TrajectoryChain:
 
     def decode_tags(self) -> tuple[tuple[Tag, ...], tuple[int, ...]]:
         """Give the most probable trajectory with its tags."""
-        best, back = self._moves[0].max(0), [self._moves[0].argmax(0)]
-        for moves in self._moves[1:]:
-            paths = best[:, None] + moves
+        first = self._score(0)
+        best, back = first.max(0), [first.argmax(0)]
+        for step in range(1, self.n_steps):
+            paths = best[:, None] + self._score(step)
             best = paths.max(0)
             back.append(paths.argmax(0))
         state = int((best + self._ends).argmax())
@@ -135,17 +134,17 @@ class TrajectoryChain:
         states = _choose(np.tile(forward[-1], (n, 1)), rng)
         found = [self._locations[states]]
         for step in range(self.n_steps - 1, 0, -1):
-            states = _choose(forward[step - 1] + self._moves[step][:, states].T, rng)
+            states = _choose(forward[step - 1] + self._score(step)[:, states].T, rng)
             found.append(self._locations[states])
-        found.append(self._first[_choose(self._moves[0][:, states].T, rng)])
+        found.append(self._first[_choose(self._score(0)[:, states].T, rng)])
         return np.stack(found[::-1], axis=1)
 
     def find_marginals(self) -> Marginals:
         """Give the probabilities of tags and, where the entity exists, of locations."""
         forward = self._forward()
         backward = [np.zeros(len(self._tags))]
-        last = self._moves[-1] + self._ends
-        for moves in [last, *self._moves[-2::-1]]:
+        for step in reversed(range(self.n_steps)):
+            moves = self._score(step) + (self._ends if step == self.n_steps - 1 else 0.0)
             backward.append(np.logaddexp.reduce(moves + backward[-1], axis=1))
         total = np.logaddexp.reduce(forward[-1])
         tags = np.zeros((self.n_steps, len(TAGS)))

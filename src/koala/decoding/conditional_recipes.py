@@ -31,14 +31,22 @@ class IngredientChain(TrajectoryChain):
     def __init__(self, output: Output, index: int, fixes: Fixes) -> None:
         super().__init__(output, index, {0: Fix(location=NOWHERE), **fixes})
 
-    def _follow(self, before: Ints, arrivals: Floats) -> Floats:
-        scores = super()._follow(before, arrivals)
-        scores[:, np.isin(self._tags, [TAGS.index(Tag.D), TAGS.index(Tag.O_D)])] = IMPOSSIBLE
-        is_used = self._tags == TAGS.index(Tag.M)
-        same = (before[:, None] == self._locations[None, :]) & is_used
-        to_unknown = is_used & (self._locations == SOMEWHERE)
-        scores = np.where(to_unknown[None, :], IMPOSSIBLE, scores)
-        return np.where(same, np.logaddexp(scores, arrivals[SOMEWHERE]), scores)
+    def _follow(self, before: Ints) -> Floats:
+        barred = super()._follow(before)
+        barred[:, np.isin(self._tags, [TAGS.index(Tag.D), TAGS.index(Tag.O_D)])] = IMPOSSIBLE
+        return barred
+
+    def _score(self, step: int) -> Floats:
+        scores = super()._score(step)
+        before = self._locations if step else self._first
+        moves = self._tags == TAGS.index(Tag.M)
+        arrivals = self._arrivals[step]
+        # Without a location, the step leaves the ingredient at the same location.
+        stays = (before[:, None] == self._locations[None, :]) & moves
+        gain = np.logaddexp(0.0, arrivals[SOMEWHERE] - arrivals[self._locations.clip(min=0)])
+        to_unknown = moves & (self._locations == SOMEWHERE)
+        scores = np.where(to_unknown[None, :] & ~stays, IMPOSSIBLE, scores)
+        return np.where(stays & ~to_unknown[None, :], scores + gain, scores)
 
 
 def fix_recipe(output: Output, fixes: Sequence[Fixes], entities: Sequence[str] = ()) -> Output:
