@@ -41,7 +41,8 @@ class FakeTracker:
         self.questions.append(question)
         self.begun.release()
         assert self.gate.wait(30)
-        steps = tuple(text.splitlines() if isinstance(text, str) else text)
+        lines = text.splitlines() if isinstance(text, str) else text
+        steps = tuple(line.strip() for line in lines)
         if "mistake" in steps:
             raise RuntimeError(SECRET)
         if "file" in steps:

@@ -154,10 +154,14 @@ function tell(grid, changed) {
 
 function drawFixes() {
   const { length } = fixes.list;
+  const { activeElement } = document;
   find("fixes").hidden = !length && !fixes.canUndo;
   find("undo").disabled = !fixes.canUndo;
   find("clear").disabled = !length;
   find("fixes-count").textContent = length ? `${count(length, "cell", "cells")} fixed.` : "No cell is fixed.";
+  // A button that can no longer be pressed gives the keyboard back to the grid.
+  const isButton = find("fixes").contains(activeElement);
+  if (isButton && (activeElement.disabled || find("fixes").hidden)) table.focus();
 }
 
 function undo() {
