@@ -40,7 +40,7 @@ PACKAGES = {
     "registry": "bundled errors inference inputs network text tracker training",
     "bulk": "corpora discovery document errors files grid pretraining registry text tracker",
     "integrations": "errors evaluation grid registry",
-    "web": "bundled display errors grid registry text",
+    "web": "bundled corpora display errors grid registry text",
     "cli": "bulk bundled corpora decoding discovery display document encoders errors evaluation files grid inference integrations knowledge network pretraining registry settings text training web",
     "__main__": "cli",
 }

@@ -100,8 +100,9 @@ class Tracker:
 
         Without `entities`, those worth tracking are found in the text; with `find`, they are added
         to the given ones. `question` is the question that the text answers: it helps to retrieve
-        triples, and some networks read it. `fixed` holds locations that are known to be right,
-        `{("water", 3): "pot"}`; the rest of the grid is decoded given them.
+        triples, and some networks read it. `fixed` holds cells that are known to be right, by their
+        location, `{("water", 3): "pot"}`, their action, or both; the rest of the grid is decoded
+        given them.
         """
         procedure = self._build_procedure(
             text, entities, find=find, id=id, question=question, fixed=fixed

@@ -109,7 +109,9 @@ def test_batch_and_server_refuse_the_same(trackers, client, value, reason):
         assert any(each in message for each in reason.split("|"))
 
 
-@pytest.mark.parametrize("field", [{"model": "recipes"}, {"find": True}, {"explain": True}])
+@pytest.mark.parametrize(
+    "field", [{"model": "recipes"}, {"find": True}, {"explain": True}, {"fixed": []}]
+)
 def test_options_of_the_server_are_refused(trackers, field):
     grids, bad = track(trackers, {"text": TEXT, **field}, {"text": TEXT, "entities": ["water"]})
     assert [grid["id"] for grid in grids] == ["2"]

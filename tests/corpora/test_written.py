@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from koala.corpora import read_corpus
-from koala.corpora.written import read_examples, read_file, write_procedures
-from koala.errors import FileError
+from koala.corpora.written import build_written, read_examples, read_file, write_procedures
+from koala.errors import FileError, KoalaError
+from koala.grid import Grid, Row
 
 IRON = """\
 # [appliances] How does a steam iron work?
@@ -76,6 +77,34 @@ def test_invalid_procedures_are_rejected_with_their_line(tmp_path, old, new, pro
 def test_titles_are_unique_in_a_file(tmp_path):
     with pytest.raises(FileError, match="occurs twice"):
         read_file(write(tmp_path, f"{IRON}\n{IRON}"))
+
+
+def build_grid(step="1. Pour  water.", name="water;drops", location="a cup"):
+    return Grid("1", (step,), (Row.from_locations(name, ["?", location]),))
+
+
+def test_a_grid_becomes_a_procedure_that_is_read_back(tmp_path):
+    written = build_written(build_grid(), title="Pour it ]", topic="kitchen  work")
+    text = write_procedures([written])
+    assert text == "# [kitchen work] Pour it ]\n1. 1. Pour water.\nwater ; drops | ? | a cup\n"
+    (again,) = read_file(write(tmp_path, text))
+    assert again.example.gold.rows == written.example.gold.rows
+    assert again.example.gold.steps == ("1. Pour water.",)
+
+
+@pytest.mark.parametrize(
+    ("grid", "title", "topic", "problem"),
+    [
+        (build_grid(), " ", "kitchen", "title and a sub-field"),
+        (build_grid(), "Pour", "a]b", "square bracket"),
+        (build_grid(step="Salt | pepper"), "Pour", "kitchen", "separates cells"),
+        (build_grid(location="a|b"), "Pour", "kitchen", "separates cells"),
+        (Grid("1", ("Pour.",), ()), "Pour", "kitchen", "needs steps and entities"),
+    ],
+)
+def test_what_the_format_cannot_hold_is_refused(grid, title, topic, problem):
+    with pytest.raises(KoalaError, match=problem):
+        build_written(grid, title=title, topic=topic)
 
 
 def test_the_corpus_has_the_size_given_in_its_data_card():

@@ -2,20 +2,18 @@
 
 import itertools
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from koala.decoding.conditional import Fix, TrajectoryChain, fix_recipe
-from koala.decoding.recipes import NOWHERE, decode_recipe
+from koala.decoding.conditional import Fix, TrajectoryChain
+from koala.decoding.recipes import NOWHERE
 from koala.decoding.sampling import sample_trajectories
 from koala.decoding.viterbi import TAGS, find_potentials
 from koala.errors import KoalaError
 from koala.grid.states import Tag
 from koala.network.output import log_softmax
 
-from .mbr.test_recipes import build_recipe
 from .test_viterbi import build_output
 
 N_STEPS, N_CANDIDATES = 3, 3
@@ -72,6 +70,8 @@ def output(request):
         {0: Fix(location=NOWHERE), 3: Fix(location=2)},
         {1: Fix(tags=frozenset({Tag.M}))},
         {2: Fix(location=NOWHERE)},
+        {2: Fix(tags=frozenset({Tag.M}), must_move=True)},
+        {1: Fix(tags=frozenset({Tag.M}), must_move=True), 3: Fix(location=1)},
     ],
 )
 def test_viterbi_and_marginals_are_those_of_all_trajectories(output, fixes):
@@ -81,6 +81,7 @@ def test_viterbi_and_marginals_are_those_of_all_trajectories(output, fixes):
         if all(
             (fix.location is None or row[position] == fix.location)
             and (position == 0 or tags[position - 1] in fix.tags)
+            and not (fix.must_move and row[position] == row[position - 1])
             for position, fix in fixes.items()
         )
     }
@@ -119,12 +120,3 @@ def test_contradictory_fixes_are_refused(output):
     stays = Fix(location=2, tags=frozenset({Tag.E}))
     with pytest.raises(KoalaError, match="contradict each other"):
         TrajectoryChain(output, 0, {1: Fix(location=1), 2: stays})
-
-
-def test_a_fixed_step_of_a_recipe_leads_its_ingredient_there():
-    output = build_recipe(0)
-    fixed = fix_recipe(output, [{2: Fix(location=2)}, {3: Fix(location=NOWHERE)}, {}])
-    rows = decode_recipe(fixed)
-    assert rows[0][2] == 2
-    assert rows[1][:4] == (NOWHERE,) * 4
-    assert decode_recipe(replace(output)) != rows

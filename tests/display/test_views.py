@@ -1,3 +1,4 @@
+import itertools
 import json
 import re
 
@@ -38,14 +39,39 @@ def test_steps_span_the_rows_of_what_they_combine():
     assert [re.search(r"<th[^>]*>(\w+)", row)[1] for row in rows] == ["flour", "milk", "butter"]
 
 
-@pytest.mark.parametrize("name", ["pancakes", "soup"])
-def test_nested_tables_are_rectangles(name):
-    """Every row of the table has as many columns as the deepest nesting asks for, or fewer."""
-    for tree in view_combinations(read_example(name)):
-        html = render_combination(tree)
-        assert html.count("<tr>") == len(tree.ingredients)
-        spans = sum(int(n) for n in re.findall(r'rowspan="(\d+)"', html))
-        assert spans >= len(tree.ingredients) or not tree.parts
+def lay_out(html):
+    """Give the cell that covers each place of a table, laid out as browsers do."""
+    covered = {}
+    for row, line in enumerate(re.findall(r"<tr>(.*?)</tr>", html)):
+        for cell in re.findall(r"<t[hd].*?</t[hd]>", line):
+            wide, tall = (
+                int(found[1]) if (found := re.search(rf'{name}span="(\d+)"', cell)) else 1
+                for name in ("col", "row")
+            )
+            column = next(c for c in range(99) if (row, c) not in covered)
+            for place in itertools.product(range(row, row + tall), range(column, column + wide)):
+                assert place not in covered, "cells overlap"
+                covered[place] = cell
+    return covered
+
+
+LATE = Combination("mix", 2, (Combination("eggs"), Combination("milk")))
+DEEP = Combination("bake", 3, (Combination("flour"), LATE, Combination("salt")))
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        DEEP,
+        *(tree for name in ("pancakes", "soup") for tree in view_combinations(read_example(name))),
+    ],
+)
+def test_nested_tables_are_rectangles(tree):
+    html = render_combination(tree)
+    covered = lay_out(html)
+    rows, columns = (1 + max(place[axis] for place in covered) for axis in (0, 1))
+    assert rows == len(tree.ingredients)
+    assert len(covered) == rows * columns
 
 
 def test_unknown_views_and_formats_are_refused():

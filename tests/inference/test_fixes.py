@@ -6,6 +6,7 @@ import koala
 from koala.document import Procedure
 from koala.errors import KoalaError
 from koala.grid import Grid
+from koala.grid.states import Action
 from koala.inference.fixes import add_fixed_candidates, fix_cells, parse_fix
 
 TEXT = """Fill the kettle with water.
@@ -37,6 +38,21 @@ def test_a_fixed_cell_stands_and_the_row_is_consistent(tracker, decoding, fixed,
     assert all(row.problem is None for row in grid.rows)
     assert not any(c.is_fixed for c in grid["bag"].steps)
     assert Grid.from_json(grid.to_json()) == grid
+
+
+@pytest.mark.parametrize("decoding", ["viterbi", "mbr"])
+@pytest.mark.parametrize("action", list(Action))
+def test_a_fixed_action_happens(tracker, decoding, action):
+    other = tracker.with_decoding(decoding)
+    cell = other.track(TEXT, ["water"], fixed={("water", 2): action})["water"].steps[1]
+    assert (cell.action, cell.is_fixed) == (action, True)
+
+
+def test_an_action_with_its_location(tracker):
+    fixed = {("water", 2): (Action.CREATE, "the stove"), ("water", 4): Action.DESTROY}
+    row = tracker.track(TEXT, ["water"], fixed=fixed)["water"]
+    assert row.locations[:3] == ("-", "-", "stove")
+    assert row.locations[4] == "-" != row.locations[3]
 
 
 def test_the_cells_after_a_fix_follow(tracker):
@@ -79,6 +95,14 @@ def test_mistakes_are_told():
         fix_cells(procedure, {("water", 9): "cup"})
     with pytest.raises(KoalaError, match="the location is empty"):
         fix_cells(procedure, {("water", 1): " "})
+    with pytest.raises(KoalaError, match="fixed twice"):
+        fix_cells(procedure, {("water", 1): "cup", ("Water", 1): "pot"})
+    with pytest.raises(KoalaError, match="no action happens before the first step"):
+        fix_cells(procedure, {("water", 0): Action.CREATE})
+    with pytest.raises(KoalaError, match="does not exist after the step"):
+        fix_cells(procedure, {("water", 1): (Action.MOVE, "-")})
+    with pytest.raises(KoalaError, match="is at 'cup' after the step"):
+        fix_cells(procedure, {("water", 1): (Action.DESTROY, "cup")})
     with pytest.raises(KoalaError, match=r"ENTITY@STEP=LOCATION was expected"):
         parse_fix("water in the pot")
     assert parse_fix("plant; seed@12= the = sign ") == (("plant; seed", 12), "the = sign")

@@ -66,3 +66,24 @@ def served():
     yield process
     if process.process.poll() is None:
         process.end(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    # Not for the session: while Playwright runs, other tests have no event loop of their own.
+    from .browsing import CHROMIUM, sync_api
+
+    with sync_api.sync_playwright() as playwright:
+        # In a container, the browser's own sandbox often does not work.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Give a function that opens pages; no page may load from another host or log an error."""
+    from .browsing import opening
+
+    with opening(browser) as open_page:
+        yield open_page

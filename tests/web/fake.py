@@ -23,24 +23,27 @@ class FakeTracker:
         self.found = tuple(found)
         self.calls = []
         self.questions = []
+        self.fixes = []
         self.gate = Event()
         self.gate.set()
         self.begun = Semaphore(0)
 
-    def track(self, text, entities=None, *, find=False, id="text", question="", fixed=None):  # noqa: ARG002
-        return self.explain(text, entities, find=find, id=id, question=question).grid
+    def track(self, text, entities=None, *, find=False, id="text", question="", fixed=None):
+        return self.explain(text, entities, find=find, id=id, question=question, fixed=fixed).grid
 
     find_warnings = Tracker.find_warnings
 
     def find_unmentioned(self, _text, entities):
         return [name for name in entities if name == "unicorn"]
 
-    def explain(self, text, entities=None, *, find=False, id="text", question="", fixed=None):  # noqa: ARG002
+    def explain(self, text, entities=None, *, find=False, id="text", question="", fixed=None):
+        self.fixes.append(fixed)
         self.calls.append((text, entities, find, id))
         self.questions.append(question)
         self.begun.release()
         assert self.gate.wait(30)
-        steps = tuple(text.splitlines() if isinstance(text, str) else text)
+        lines = text.splitlines() if isinstance(text, str) else text
+        steps = tuple(line.strip() for line in lines)
         if "mistake" in steps:
             raise RuntimeError(SECRET)
         if "file" in steps:
@@ -52,7 +55,8 @@ class FakeTracker:
         names = [*named, *self.found] if find or entities is None else named
         if not names:
             raise KoalaError("No entities to track; name one or more.")
-        rows = tuple(build_row(name, steps) for name in names)
+        names += [name for name, _ in fixed or {} if name not in names]
+        rows = tuple(build_row(name, steps, fixed or {}) for name in names)
         reasons = tuple(
             tuple(build_reason(row, steps, i) for i in range(len(steps))) for row in rows
         )
@@ -61,9 +65,29 @@ class FakeTracker:
         return Explanation(Grid(id, steps, rows, self.card.signature, spans), reasons)
 
 
-def build_row(name, steps):
-    locations = [step.removesuffix(".").rpartition(" ")[2] or "?" for step in steps]
-    return Row.from_locations(name, ["-", *locations], [0.75] * len(steps))
+def build_row(name, steps, fixed):
+    locations = ["-", *(step.removesuffix(".").rpartition(" ")[2] or "?" for step in steps)]
+    own = {step: said for (entity, step), said in fixed.items() if entity == name}
+    for step, said in sorted(own.items()):
+        apply_fix(locations, step, said)
+    row = Row.from_locations(name, locations, [0.75] * len(steps))
+    return row.with_fixed(own.keys())
+
+
+def apply_fix(locations, step, said):
+    action, location = (said, None) if isinstance(said, Action) else (None, said)
+    if isinstance(said, tuple):
+        action, location = said
+    if location == "contradiction":
+        raise KoalaError("water: The fixed cells contradict each other: no trajectory has them.")
+    if action == Action.CREATE:
+        locations[:step] = ["-"] * step
+    if action == Action.DESTROY:
+        locations[step:] = ["-"] * (len(locations) - step)
+    if action == Action.NONE:
+        locations[step] = locations[step - 1]
+    if location is not None:
+        locations[step] = location
 
 
 def build_reason(row, steps, index):

@@ -14,6 +14,9 @@ from pydantic import TypeAdapter
 
 import koala
 from koala.bundled.examples import list_examples, read_example
+from koala.corpora.written import read_file
+from koala.grid.states import Action
+from koala.grid.views import find_views
 from koala.registry import Trackers
 from koala.text.nlp import load_tagger
 from koala.web.app import build_app
@@ -75,6 +78,74 @@ def test_explanations_have_a_reason_in_every_cell(client, tracker):
     answer = ask(client, value).json()
     assert answer == json.loads(tracker.explain(TEXT, ["water"], id="1").to_json())
     assert answer["entities"][0]["steps"][1]["reason"]["mentions"] == [[14, 19]]
+
+
+def fix(entity, step, **said):
+    return {"entity": entity, "step": step, **said}
+
+
+def test_fixed_cells_are_read_and_marked(client, tracker):
+    fixed = [
+        fix("water", 1, location="lake"),
+        fix("water", 2, action="MOVE", location="sky"),
+        fix("rain", 2, action="DESTROY"),
+    ]
+    value = {"text": TEXT, "entities": ["water", "rain"], "fixed": fixed}
+    answer = ask(client, value).json()
+    assert tracker.fixes[-1] == {
+        ("water", 1): "lake", ("water", 2): (Action.MOVE, "sky"), ("rain", 2): Action.DESTROY,
+    }  # fmt: skip
+    water, rain = answer["entities"]
+    assert [(cell["after"], cell["fixed"]) for cell in water["steps"]] == [
+        ("lake", True),
+        ("sky", True),
+    ]
+    assert "fixed" not in rain["steps"][0]
+    assert rain["steps"][1]["fixed"]
+    assert "fixed" not in answer
+    assert ask(client, answer, "/api/export?format=json").json() == answer
+    explained = ask(client, {**value, "explain": True}).json()
+    assert explained["entities"][0]["steps"][0]["fixed"]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "code", "field", "message"),
+    [
+        ([fix("water", 1)], "invalid", "fixed.0", '"location", "action" or both'),
+        ([fix("water", -1, location="sea")], "invalid", "fixed.0.step", "greater than or equal"),
+        ([fix("water", 1, action="EAT")], "invalid", "fixed.0.action", "'NONE', 'CREATE'"),
+        ([fix("water", 1, place="sea")], "invalid", "fixed.0.place", "not permitted"),
+        ({"water@1": "sea"}, "invalid", "fixed", "list"),
+        ([fix("w" * 201, 1, location="a")], "too_many_name", "fixed.0.entity", "limit is 200"),
+        ([fix("w", 1, location="a" * 201)], "too_many_name", "fixed.0.location", "limit is 200"),
+        ([fix("w", 1, location="a")] * 201, "too_many_fixes", "fixed", "limit is 200"),
+        ([fix("w", 1, location="a")] * 2, "not_tracked", None, "w@1 is fixed twice"),
+        ([fix("water", 1, location="contradiction")], "not_tracked", None, "contradict each other"),
+    ],
+)
+def test_wrong_fixes_are_refused(client, fixed, code, field, message):
+    answer = ask(client, {"text": TEXT, "entities": ["water"], "fixed": fixed})
+    assert answer.status_code == 422
+    error = error_of(answer)
+    assert (error.code, error.field) == (code, field)
+    assert message in error.message
+
+
+def test_the_bundled_model_decodes_given_fixes():
+    text = "Fill the kettle with water.\nPut the kettle on the stove.\nPour the water into a cup."
+    fixed = [fix("water", 2, action="DESTROY"), fix("water", 3, location="cup")]
+    with TestClient(build_app(Trackers.bundled(koala.load))) as client:
+        value = {"text": text, "entities": ["water"], "model": "small"}
+        one = ask(client, {**value, "fixed": fixed}).json()
+        wrong = [fix("water", 1, location="-"), fix("water", 2, action="DESTROY")]
+        refused = ask(client, {**value, "fixed": wrong})
+        recipe = ask(client, {**value, "fixed": fixed, "model": "recipes"})
+    cells = one["entities"][0]["steps"]
+    assert [cell["action"] for cell in cells[1:]] == ["DESTROY", "CREATE"]
+    assert cells[2]["after"] == "cup"
+    assert refused.status_code == 422
+    assert "water: The fixed cells contradict each other" in error_of(refused).message
+    assert "ingredients of recipes are never destroyed" in error_of(recipe).message
 
 
 def test_entities_are_found_if_none_are_given_or_find_is_set(client, tracker):
@@ -430,6 +501,9 @@ def export(client, value, format):
         ("mermaid", "text/plain", "flowchart"),
         ("dot", "text/vnd.graphviz", "digraph"),
         ("svg", "image/svg+xml", "<svg"),
+        ("example", "text/plain", "# [examples] rain\n1. Rain fills the sea."),
+        ("json&view=locations", "application/json", '{"id": "rain", "view": "locations"'),
+        ("html&view=timeline", "text/html", "<!DOCTYPE html>"),
     ],
 )
 def test_every_format(client, grid, format, kind, start):
@@ -439,6 +513,31 @@ def test_every_format(client, grid, format, kind, start):
     assert answer.headers["content-disposition"].startswith('attachment; filename="grid.')
     assert answer.text.startswith(start)
     assert "sea" in answer.text
+
+
+@pytest.mark.parametrize("view", ["locations", "steps", "timeline", "recipe"])
+def test_every_view(client, grid, view):
+    (wanted,) = find_views([koala.Grid.from_dict(grid)], view)
+    answer = export(client, grid, f"json&view={view}")
+    assert answer.json() == json.loads(json.dumps(wanted))
+    answer = export(client, grid, f"tsv&view={view}")
+    assert answer.status_code == 422
+    assert error_of(answer).message == "A view has the formats json, html; 'tsv' came."
+
+
+def test_an_example_is_read_back_as_gold(client, grid, tmp_path):
+    answer = export(client, grid, "example&title=How does it  rain?&topic=weather")
+    path = tmp_path / "nature.txt"
+    path.write_text(answer.text, "utf-8")
+    (written,) = read_file(path)
+    assert (written.field, written.topic) == ("nature", "weather")
+    assert written.example.procedure.question == "How does it rain?"
+    assert written.example.gold.steps == tuple(grid["steps"])
+    assert written.example.gold.rows[0].locations == ("-", "sea", "air")
+    grid["steps"][0] = "Salt | pepper"
+    refused = export(client, grid, "example")
+    assert (refused.status_code, error_of(refused).code) == (422, "not_exported")
+    assert "separates cells" in error_of(refused).message
 
 
 def test_reasons_are_exported_only_if_every_cell_has_one(client, grid):

@@ -2,54 +2,25 @@
 
 import json
 import re
-import shutil
-from contextlib import contextmanager
-from threading import Thread
 
 import pytest
 
 from koala.registry import Trackers
-from koala.web.app import build_app
-from koala.web.server import Server, open_socket, url_of
 
+from .browsing import cell, needs_browser, paste, save, serving, sync_api, texts
 from .fake import FakeTracker
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium; Debian has it")
+pytestmark = needs_browser
 
 TEXT = "Rain fills the sea.\nThe sun lifts 💧 water into the air."
 RECIPE = "Beat the eggs with sugar.\nPour the batter into a pan.\nBake it in the oven."
 SCRIPT = "<script>window.hit=1</script>"
 IMAGE = "<img/src=x/onerror=window.hit=2>"
-MILLISECONDS = 90_000  # enough for a busy machine
-sync_api.expect.set_options(timeout=MILLISECONDS)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        # In a container, the browser's own sandbox often does not work.
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
 def tracker():
     return FakeTracker()
-
-
-@contextmanager
-def serving(trackers):
-    """Serve trackers in a thread."""
-    opened = open_socket("127.0.0.1", 0)
-    server = Server(build_app(trackers))
-    thread = Thread(target=server.run, args=([opened],))
-    thread.start()
-    yield url_of(opened)
-    server.should_exit = True
-    thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -64,59 +35,6 @@ def both_url():
     signatures = {"small": "small|1", "recipes": "recipes|1"}
     with serving(Trackers(signatures, lambda name: FakeTracker(name=name))) as url:
         yield url
-
-
-@pytest.fixture
-def open_page(browser):
-    """Give a function that opens pages; no page may load from another host or log an error."""
-    contexts, wrong = [], []
-
-    def open_page(address, *, strict=True, **options):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(MILLISECONDS)
-        home = re.match(r"http://[^/]+/|file://|about:", f"{address}/")[0]
-
-        def check(request):
-            if not request.url.startswith((home, "data:", "blob:")):
-                wrong.append(request.url)
-
-        page.on("request", check)
-        page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        if strict:
-            page.on("console", lambda message: wrong.append(message.text))
-        page.goto(address)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
-def paste(page, text, *names):
-    page.get_by_label("Procedure").fill(text)
-    for name in names:
-        page.get_by_label("Add an entity").fill(name)
-        page.get_by_label("Add an entity").press("Enter")
-    page.get_by_role("button", name="Track").click()
-    sync_api.expect(page.get_by_role("status")).to_contain_text("entit")
-
-
-def cell(page, row, step):
-    return page.locator("tbody tr").nth(row).locator("td:not(.start)").nth(step)
-
-
-def texts(page, selector):
-    return page.locator(selector).all_inner_texts()
-
-
-def save(page, label):
-    with page.expect_download() as download:
-        page.get_by_role("button", name=label, exact=True).click()
-    return download.value
 
 
 def test_track_explain_export_and_link_with_the_bundled_model(served, open_page):
@@ -236,14 +154,14 @@ def test_the_grid_works_with_keyboard_and_screen_reader(url, open_page):
     assert page.locator('td[tabindex="0"]').count() == 1
     heard.first.focus()
     for key, row, step in [
-        ("ArrowRight", 0, 1), ("ArrowDown", 1, 1), ("Home", 1, 0), ("ArrowUp", 0, 0),
-        ("ArrowUp", 0, 0), ("ArrowLeft", 0, 0), ("Control+End", 1, 1),
+        ("ArrowRight", 0, 1), ("ArrowDown", 1, 1), ("Home", 1, -1), ("ArrowUp", 0, -1),
+        ("ArrowUp", 0, -1), ("ArrowLeft", 0, -1), ("Control+End", 1, 1),
     ]:  # fmt: skip
         page.keyboard.press(key)
         assert cell(page, row, step).evaluate("cell => cell === document.activeElement"), key
     page.keyboard.press("Enter")
     assert page.get_by_role("region", name="sun, step 2").is_visible()
-    assert page.locator('[aria-selected="true"]').count() == 1
+    assert page.locator('td[aria-selected="true"]').count() == 1
     assert cell(page, 1, 1).get_attribute("aria-selected") == "true"
     page.get_by_label("Procedure").press("Control+End")
     page.keyboard.type("\nIt ends there.")
@@ -272,7 +190,7 @@ def test_hostile_text_is_shown_as_text(url, open_page, tmp_path):
     cell(page, 0, 1).click()
     page.get_by_role("region", name=f"{name}, step 2").wait_for()
     assert texts(page, "tbody th") == [name]
-    assert page.locator("td .place").first.inner_text() == location
+    assert cell(page, 0, 0).locator(".place").inner_text() == location
     assert page.locator("#steps li").nth(1).inner_text() == lines.split("\n")[1]
     assert page.locator("script").count() == 1
     assert page.locator("img").count() == 1

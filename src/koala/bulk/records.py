@@ -26,6 +26,7 @@ _FIELDS = ("id", "text", "steps", "entities", "question", "prompt")
 _OPTIONS = {
     "model": "Choose the model of all records with --model.",
     "find": "Entities are found only for records that name none.",
+    "fixed": "Use `koala track --fix` or the server to fix cells.",
     "explain": "Use `koala track --explain` or the server for reasons.",
 }
 """Fields that the server accepts and koala batch refuses, with the advice to give."""

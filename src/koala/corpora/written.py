@@ -146,6 +146,34 @@ def _read_row(line: str, n_steps: int) -> Row:
     return Row.from_locations("; ".join(part.strip() for part in name.split(";")), cells)
 
 
+def build_written(grid: Grid, *, title: str, topic: str) -> WrittenProcedure:
+    """Build a procedure of the corpus from a grid, as gold; refuse what the format cannot hold."""
+    title, topic = " ".join(title.split()), " ".join(topic.split())
+    if not title or not topic:
+        raise KoalaError("A procedure of the corpus needs a title and a sub-field; one is empty.")
+    if "]" in topic:
+        raise KoalaError(f"The sub-field {topic!r} has a square bracket; leave it out.")
+    for row in grid.rows:
+        if row.problem:
+            raise KoalaError(f"Entity {row.name!r}: {row.problem}")
+    texts = [*grid.steps, *(text for row in grid.rows for text in (row.name, *row.locations))]
+    for text in texts:
+        if "|" in text:
+            raise KoalaError(f"{text!r:.80} has a |, which separates cells here; replace it.")
+    if not grid.steps or not grid.rows:
+        raise KoalaError("A procedure of the corpus needs steps and entities; there are none.")
+    steps = tuple(" ".join(step.split()) for step in grid.steps)
+    rows = tuple(
+        Row.from_locations("; ".join(row.aliases), [" ".join(c.split()) for c in row.locations])
+        for row in grid.rows
+    )
+    procedure = Procedure(
+        grid.id, tuple(map(Step, steps)), tuple(Entity(row.name) for row in rows), question=title
+    )
+    gold = Grid(grid.id, steps, rows)
+    return WrittenProcedure("", topic, Example(procedure, gold), line=1)
+
+
 def write_procedures(procedures: Iterable[WrittenProcedure]) -> str:
     """Give procedures as text in the format that `read_file` reads."""
     blocks = []

@@ -6,8 +6,8 @@ the network's probabilities, and an absent one has none. Fixed cells remove stat
 sampling and marginals are the standard algorithms on the remaining chain.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class Fix:
     """Candidate after the step, or NOWHERE; None: not fixed."""
     tags: frozenset[Tag] = frozenset(Tag)
     """Tags that the step may have."""
+    must_move: bool = False
+    """Whether the location after the step must differ from the one before it."""
 
 
 Fixes = Mapping[int, Fix]
@@ -61,29 +63,21 @@ class TrajectoryChain:
                               + [TAGS.index(tag) for tag in _ABSENT])  # fmt: skip
         self._locations = np.array([*np.tile(np.arange(n), len(_PRESENT)), *[NOWHERE] * 3])
         self._first = np.array([*range(n), NOWHERE])
-        first = np.array([*locations[0], 0.0]) + _allow(self._first, fixes.get(0))
-        self._moves = [first[:, None] + self._enter(starts, emissions[0], locations[1])]
-        for step in range(1, self.n_steps):
-            between = transitions[self._tags][:, self._tags] + emissions[step, self._tags]
-            moved = between + self._follow(self._locations, locations[step + 1])
-            self._moves.append(moved)
-        for step in range(self.n_steps):
-            fix = fixes.get(step + 1)
-            self._moves[step] = self._moves[step] + self._allow_states(fix)
+        self._arrivals, self._emissions = locations[1:], emissions
+        self._starts = np.array([*locations[0], 0.0]) + _allow(self._first, fixes.get(0))
+        # Kept once, not per step: with many candidates they are large.
+        self._enter = starts[self._tags] + self._follow(self._first)
+        self._between = transitions[self._tags][:, self._tags] + self._follow(self._locations)
+        self._fixes = fixes
         self._ends = ends[self._tags]
         if self._forward()[-1].max() < IMPOSSIBLE / 2:
             raise KoalaError("The fixed cells contradict each other: no trajectory has them all.")
 
-    def _enter(self, starts: Floats, emissions: Floats, arrivals: Floats) -> Floats:
-        """Score the first step: (first states, states)."""
-        scores: Floats = starts[self._tags] + emissions[self._tags]
-        return scores + self._follow(self._first, arrivals)
-
-    def _follow(self, before: Ints, arrivals: Floats) -> Floats:
-        """Score how the location changes from each state to each: (states before, states).
+    def _follow(self, before: Ints) -> Floats:
+        """Bar what cannot follow each location: 0 or IMPOSSIBLE, (locations before, states).
 
         Whether an entity exists before a step is decided by the step's tag, too. A move changes the
-        location: the probabilities of the other locations are normalised.
+        location.
         """
         exists_before = before[:, None] != NOWHERE
         tag = self._tags[None, :]
@@ -91,41 +85,60 @@ class TrajectoryChain:
         is_same = before[:, None] == self._locations[None, :]
         stays, moves = tag == TAGS.index(Tag.E), tag == TAGS.index(Tag.M)
         possible = (exists_before == needs) & (~stays | is_same)
-        arrives = moves | (tag == TAGS.index(Tag.C))
-        gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)
         if self.n_candidates > 1:
             possible = possible & ~(moves & is_same)
-            elsewhere = np.log(np.maximum(-np.expm1(arrivals[before.clip(min=0)]), _LEAST))
-            gain = gain - np.where(moves, elsewhere[:, None], 0.0)
-        return np.where(possible, gain, IMPOSSIBLE)
+        return np.where(possible, 0.0, IMPOSSIBLE)
 
-    def _allow_states(self, fix: Fix | None) -> Floats:
+    def _score(self, step: int) -> Floats:
+        """Score how a step leads from each state to each: (states before, states)."""
+        before = self._locations if step else self._first
+        moves = self._between if step else self._starts[:, None] + self._enter
+        arrivals, is_move = self._arrivals[step], self._tags == TAGS.index(Tag.M)
+        arrives = is_move | (self._tags == TAGS.index(Tag.C))
+        gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)
+        if self.n_candidates > 1:
+            # A move takes one of the other locations, so their probabilities are normalised.
+            elsewhere = np.log(np.maximum(-np.expm1(arrivals[before.clip(min=0)]), _LEAST))
+            moves = moves - np.where(is_move[None, :], elsewhere[:, None], 0.0)
+        allowed = self._allow_states(self._fixes.get(step + 1), before)
+        return moves + (self._emissions[step, self._tags] + gain) + allowed
+
+    def _allow_states(self, fix: Fix | None, before: Ints) -> Floats:
+        """Bar what a fix excludes: (states,), or (states before, states) if it asks for a move."""
         if fix is None:
             return np.zeros(len(self._tags))
         allowed = np.isin(self._tags, [TAGS.index(tag) for tag in fix.tags])
+        if fix.must_move:
+            allowed = allowed & (before[:, None] != self._locations[None, :])
         return np.where(allowed, 0.0, IMPOSSIBLE) + _allow(self._locations, fix)
 
     def _forward(self) -> list[Floats]:
         """Add up all trajectories that lead to each state; the last step holds the ends, too."""
-        found = [np.logaddexp.reduce(self._moves[0], axis=0)]
-        for moves in self._moves[1:]:
-            found.append(np.logaddexp.reduce(found[-1][:, None] + moves, axis=0))
+        found = [np.logaddexp.reduce(self._score(0), axis=0)]
+        for step in range(1, self.n_steps):
+            found.append(np.logaddexp.reduce(found[-1][:, None] + self._score(step), axis=0))
         found[-1] = found[-1] + self._ends
         return found
 
     def decode(self) -> tuple[int, ...]:
         """Give the most probable trajectory: a candidate or NOWHERE at each position."""
-        best, back = self._moves[0].max(0), [self._moves[0].argmax(0)]
-        for moves in self._moves[1:]:
-            paths = best[:, None] + moves
+        return self.decode_tags()[1]
+
+    def decode_tags(self) -> tuple[tuple[Tag, ...], tuple[int, ...]]:
+        """Give the most probable trajectory with its tags."""
+        first = self._score(0)
+        best, back = first.max(0), [first.argmax(0)]
+        for step in range(1, self.n_steps):
+            paths = best[:, None] + self._score(step)
             best = paths.max(0)
             back.append(paths.argmax(0))
         state = int((best + self._ends).argmax())
-        row = []
+        tags, row = [], []
         for pointers in reversed(back):
+            tags.append(TAGS[self._tags[state]])
             row.append(int(self._locations[state]))
             state = int(pointers[state])
-        return (int(self._first[state]), *reversed(row))
+        return tuple(reversed(tags)), (int(self._first[state]), *reversed(row))
 
     def sample(self, n: int, rng: np.random.Generator) -> Ints:
         """Sample trajectories: candidates (n, steps + 1), NOWHERE where the entity is absent."""
@@ -133,17 +146,17 @@ class TrajectoryChain:
         states = sample_columns(np.tile(forward[-1], (n, 1)), rng)
         found = [self._locations[states]]
         for step in range(self.n_steps - 1, 0, -1):
-            states = sample_columns(forward[step - 1] + self._moves[step][:, states].T, rng)
+            states = sample_columns(forward[step - 1] + self._score(step)[:, states].T, rng)
             found.append(self._locations[states])
-        found.append(self._first[sample_columns(self._moves[0][:, states].T, rng)])
+        found.append(self._first[sample_columns(self._score(0)[:, states].T, rng)])
         return np.stack(found[::-1], axis=1)
 
     def find_marginals(self) -> Marginals:
         """Give the probabilities of tags and, where the entity exists, of locations."""
         forward = self._forward()
         backward = [np.zeros(len(self._tags))]
-        last = self._moves[-1] + self._ends
-        for moves in [last, *self._moves[-2::-1]]:
+        for step in reversed(range(self.n_steps)):
+            moves = self._score(step) + (self._ends if step == self.n_steps - 1 else 0.0)
             backward.append(np.logaddexp.reduce(moves + backward[-1], axis=1))
         total = np.logaddexp.reduce(forward[-1])
         tags = np.zeros((self.n_steps, len(TAGS)))
@@ -175,25 +188,3 @@ def _allow(locations: Ints, fix: Fix | None) -> Floats:
 def _add_locations(total: Floats, locations: Ints, probabilities: Floats) -> None:
     is_there = locations != NOWHERE
     np.add.at(total, locations[is_there], probabilities[is_there])
-
-
-def fix_recipe(output: Output, fixes: Sequence[Fixes]) -> Output:
-    """Clamp the participation and step locations of a recipe to the fixes of its ingredients.
-
-    A fixed location means that the step uses the ingredient and leads it there; absent means that
-    no step so far uses it.
-    """
-    tags, locations = output.tags.copy(), output.locations.copy()
-    for index, own in enumerate(fixes):
-        for position, fix in own.items():
-            if position == 0 or fix.location is None:
-                continue
-            if fix.location == NOWHERE:
-                tags[index, :position, [TAGS.index(t) for t in Tag if t != Tag.O_C]] = IMPOSSIBLE
-            else:
-                used = [TAGS.index(tag) for tag in (Tag.C, Tag.M)]
-                others = [number for number in range(len(TAGS)) if number not in used]
-                tags[index, position - 1, others] = IMPOSSIBLE
-                locations[:, position, :] = IMPOSSIBLE
-                locations[:, position, fix.location] = 0.0
-    return replace(output, tags=tags, locations=locations)

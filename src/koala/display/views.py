@@ -165,10 +165,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def render_combination(tree: Combination) -> str:
     """Render the nested table of a dish: ingredients on the left, what combines them on the right.
 
-    Each step spans the rows of everything it combines.
+    Each step spans the rows of everything it combines, and each cell is as wide as the way to the
+    step that uses it.
     """
-    depth = _depth_of(tree)
-    rows = [_build_row(path, depth) for path in _find_paths(tree)]
+    rows = ["".join(row) for row in _find_rows(tree, _depth_of(tree) + 1)]
     return f"<table>\n{join_lines(f'<tr>{row}</tr>' for row in rows)}\n</table>"
 
 
@@ -176,30 +176,12 @@ def _depth_of(tree: Combination) -> int:
     return 1 + max(map(_depth_of, tree.parts)) if tree.parts else 0
 
 
-def _find_paths(tree: Combination) -> Iterator[list[Combination]]:
-    """Give for every ingredient the steps that begin in its row, innermost first.
-
-    A step begins in the row of its first ingredient.
-    """
+def _find_rows(tree: Combination, end: int) -> list[list[str]]:
+    """Give the cells of every row of a tree; `end` is the column of the step that uses it."""
+    depth = _depth_of(tree)
+    wide = f' colspan="{end - depth}"' if end - depth > 1 else ""
     if not tree.parts:
-        yield [tree]
-        return
-    for number, part in enumerate(tree.parts):
-        for index, path in enumerate(_find_paths(part)):
-            yield [*path, tree] if number == 0 and index == 0 else path
-
-
-def _build_row(path: Sequence[Combination], depth: int) -> str:
-    ingredient, *steps = path
-    cells = [f'<th scope="row">{escape(ingredient.name)}</th>']
-    at = 0
-    for step in steps:
-        # A step that combines less deeply nested parts is as wide as the gap before it.
-        level = _depth_of(step)
-        wide = f' colspan="{level - at}"' if level - at > 1 else ""
-        tall = f' rowspan="{len(step.ingredients)}"'
-        cells.append(f"<td{tall}{wide}>{step.step}. {escape(step.name)}</td>")
-        at = level
-    if not steps and depth == 0:
-        cells.append("<td></td>")
-    return "".join(cells)
+        return [[f'<th scope="row"{wide}>{escape(tree.name)}</th>']]
+    rows = [row for part in tree.parts for row in _find_rows(part, depth)]
+    rows[0].append(f'<td rowspan="{len(rows)}"{wide}>{tree.step}. {escape(tree.name)}</td>')
+    return rows

@@ -58,14 +58,25 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class FixedCell:
+    """What a person has said of an entity at one step; step 0 is before the first."""
+
+    step: int
+    location: str | None = None
+    """Location after the step: `-` is absent, `?` unknown; None: not said."""
+    action: str | None = None
+    """What the step does: NONE, CREATE, MOVE or DESTROY; None: not said."""
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
     """An entity to track. Its name may hold aliases, as in `plant; animal`."""
 
     name: str
     mentions: tuple[Span, ...] = ()
     """Filled by `annotate`."""
-    fixed: tuple[tuple[int, str], ...] = ()
-    """Steps after which a person has fixed the location, and the location; `-` is absent."""
+    fixed: tuple[FixedCell, ...] = ()
+    """Cells that a person has fixed."""
 
     @property
     def aliases(self) -> tuple[str, ...]:

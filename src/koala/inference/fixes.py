@@ -7,14 +7,22 @@ from dataclasses import replace
 from koala.decoding import Names
 from koala.decoding.conditional import Fix, Fixes
 from koala.decoding.recipes import NOWHERE
-from koala.document import Candidate, Entity, Procedure, build_entity
+from koala.document import Candidate, Entity, FixedCell, Procedure, build_entity
 from koala.errors import KoalaError
-from koala.grid.states import ABSENT, UNKNOWN
+from koala.grid.states import ABSENT, UNKNOWN, Action, Tag
 from koala.inputs.examples import Item
 
-FixedCells = Mapping[tuple[str, int], str]
-"""Entity and step → the location after the step, `-` if the entity does not exist then, `?` if its
-location is unknown. Step 0 is before the first step."""
+FixedCells = Mapping[tuple[str, int], str | Action | tuple[Action, str]]
+"""Entity and step → the location after the step (`-` if the entity does not exist then, `?` if its
+location is unknown), the action of the step, or both: `(Action.MOVE, "pot")`. Step 0 is before the
+first step and has no action."""
+
+_TAGS: Mapping[Action, frozenset[Tag]] = {
+    Action.NONE: frozenset({Tag.O_C, Tag.E, Tag.O_D}),
+    Action.CREATE: frozenset({Tag.C}),
+    Action.MOVE: frozenset({Tag.M}),
+    Action.DESTROY: frozenset({Tag.D}),
+}
 
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.IGNORECASE)
 _FIX = re.compile(r"^(?P<entity>.+)@(?P<step>\d+)=(?P<location>.+)$", re.DOTALL)
@@ -37,21 +45,51 @@ def parse_fix(text: str) -> tuple[tuple[str, int], str]:
 def fix_cells(procedure: Procedure, fixed: FixedCells) -> Procedure:
     """Give a procedure whose entities carry their fixed cells; unknown entities are added."""
     entities = list(procedure.entities)
-    for (name, step), location in fixed.items():
+    for (name, step), said in fixed.items():
         if not 0 <= step <= len(procedure.steps):
             raise KoalaError(
                 f"Fixed cell {name}@{step}: the procedure has steps 1 to {len(procedure.steps)} "
                 "(0: before the first)."
             )
-        if not location.strip():
-            raise KoalaError(f"Fixed cell {name}@{step}: the location is empty. Give one, - or ?.")
+        cell = _build_cell(name, step, said)
         index = _find_entity(entities, name)
         if index is None:
             entities.append(build_entity(name))
             index = len(entities) - 1
         own = entities[index]
-        entities[index] = replace(own, fixed=(*own.fixed, (step, location.strip())))
+        if any(step == other.step for other in own.fixed):
+            raise KoalaError(f"The cell {own.name}@{step} is fixed twice; fix each cell once.")
+        entities[index] = replace(own, fixed=(*own.fixed, cell))
     return replace(procedure, entities=tuple(entities))
+
+
+def _build_cell(name: str, step: int, said: str | Action | tuple[Action, str]) -> FixedCell:
+    action, location = _split_said(said)
+    if location == "":
+        raise KoalaError(f"Fixed cell {name}@{step}: the location is empty. Give one, - or ?.")
+    if action is None:
+        return FixedCell(step, location)
+    if step == 0:
+        raise KoalaError(
+            f"Fixed cell {name}@0: {action} came, but no action happens before the first step. "
+            "Give a location, - or ?."
+        )
+    if location is not None and action != Action.NONE:
+        is_absent = location == ABSENT
+        if is_absent != (action == Action.DESTROY):
+            after = "does not exist" if is_absent else f"is at {location!r}"
+            raise KoalaError(
+                f"Fixed cell {name}@{step}: {action} came, but {name} {after} after the step."
+            )
+    return FixedCell(step, location, action.value)
+
+
+def _split_said(said: str | Action | tuple[Action, str]) -> tuple[Action | None, str | None]:
+    if isinstance(said, Action):
+        return said, None
+    if isinstance(said, str):
+        return None, said.strip()
+    return said[0], said[1].strip()
 
 
 def _find_entity(entities: Sequence[Entity], name: str) -> int | None:
@@ -67,7 +105,8 @@ def add_fixed_candidates(procedure: Procedure) -> Procedure:
     known = {_normalize(name) for c in procedure.candidates for name in (c.name, c.surface)}
     new: dict[str, Candidate] = {}
     for entity in procedure.entities:
-        for _, location in entity.fixed:
+        for cell in entity.fixed:
+            location = cell.location or UNKNOWN
             key = _normalize(location)
             if location not in (ABSENT, UNKNOWN) and key not in known and key not in new:
                 new[key] = Candidate(_strip(location), (), text=_strip(location))
@@ -84,12 +123,17 @@ def find_fixes(procedure: Procedure, names: Names) -> list[Fixes]:
             numbers.setdefault(_normalize(name), number)
     numbers |= {ABSENT: NOWHERE, UNKNOWN: names.index(UNKNOWN)}
     return [
-        {
-            step: Fix(location=numbers[location if location == UNKNOWN else _normalize(location)])
-            for step, location in entity.fixed
-        }
+        {cell.step: _find_fix(cell, numbers) for cell in entity.fixed}
         for entity in procedure.entities
     ]
+
+
+def _find_fix(cell: FixedCell, numbers: Mapping[str, int]) -> Fix:
+    location = None if cell.location is None else numbers[_normalize(cell.location)]
+    if cell.action is None:
+        return Fix(location)
+    action = Action(cell.action)
+    return Fix(location, _TAGS[action], must_move=action == Action.MOVE)
 
 
 def find_item_fixes(items: Sequence[Item], names: Names) -> list[Fixes]:

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from koala.corpora.recipes import write_grids
 from koala.decoding import Decoding, Names
-from koala.decoding.conditional import Fixes, fix_recipe
+from koala.decoding.conditional import Fixes
+from koala.decoding.conditional_recipes import fix_recipe
 from koala.decoding.marginals import Marginals
 from koala.decoding.mbr.recipes import choose_changes
 from koala.decoding.recipes import NOWHERE, decode_recipe, find_participation_marginals
@@ -36,7 +37,7 @@ class Recipes(Task):
         fixes: Sequence[Fixes] = (),
     ) -> list[Row]:
         """Decode all ingredients jointly: a step has one location for all ingredients it uses."""
-        rows = decode_recipe(fix_recipe(output, fixes))
+        rows = decode_recipe(fix_recipe(output, fixes, entities))
         return [
             Row.from_locations(name, [names[n] if n != NOWHERE else ABSENT for n in row])
             for name, row in zip(entities, rows, strict=True)

@@ -12,11 +12,10 @@ from starlette.exceptions import HTTPException
 
 from koala import __version__
 from koala.bundled.examples import list_examples, read_example
-from koala.display import convert
 from koala.errors import KoalaError
 from koala.registry import Trackers
 from koala.web.errors import RequestError, build_answer, find_problem
-from koala.web.export import TYPES, ExportFormat, read_shown
+from koala.web.export import TYPES, ExportFormat, ExportView, write_export
 from koala.web.guard import Guard
 from koala.web.limits import Limits
 from koala.web.pages import read_files
@@ -182,13 +181,23 @@ def _add_export(app: FastAPI, worker: Worker, limits: Limits) -> None:
         request: Request,
         grids: Grids,
         format: Annotated[ExportFormat, Query(description="Format of the file.")],
+        view: Annotated[
+            ExportView | None, Query(description="A view of the grid, as JSON or HTML.")
+        ] = None,
+        title: Annotated[
+            str, Query(description="Title of an example; default: the id of the grid.")
+        ] = "",
+        topic: Annotated[str, Query(description="Sub-field of an example.")] = "",
     ) -> Response:
-        """Convert one grid or several, as returned by `/api/track`, to a file."""
+        """Convert one grid or several, as returned by `/api/track`, to a file.
+
+        The format `example` is that of koala's own corpus, from which trackers learn.
+        """
         values = grids if isinstance(grids, list) else [grids]
 
         def work(_is_wanted: IsWanted) -> str:
             try:
-                return convert([read_shown(value) for value in values], format.value)
+                return write_export(values, format, view=view, title=title, topic=topic)
             except KoalaError as error:
                 raise RequestError(422, "not_exported", str(error)) from None
 

@@ -17,12 +17,14 @@ class Limits:
     """Steps per procedure."""
     entities: int = 32
     """Named entities per procedure."""
+    fixes: int = 200
+    """Fixed cells per procedure; each may add a location."""
     characters: int = 20_000
     """Characters per procedure."""
     step_characters: int = 1_000
     """Characters per step."""
     name_characters: int = 200
-    """Characters of an entity's name, including aliases."""
+    """Characters of an entity's name, including aliases, and of a fixed location."""
     seconds: float = 60
     """Seconds for receiving the body, and again for the response."""
     waiting: int = 16

@@ -30,6 +30,27 @@ Id = Annotated[
 ]
 
 
+ActionName = Literal["NONE", "CREATE", "MOVE", "DESTROY"]
+
+
+class FixValue(BaseModel):
+    """What is known to be true of an entity at one step: a location, an action, or both."""
+
+    model_config = ConfigDict(**_STRICT, extra="forbid")
+    entity: str = Field(description="Name of the entity; an entity that is not named is added.")
+    step: int = Field(ge=0, description="Number of the step; 0: before step 1.")
+    location: str | None = Field(
+        None, description="Location after the step; `-`: does not exist, `?`: location unknown."
+    )
+    action: ActionName | None = Field(None, description="What the step does to the entity.")
+
+    @model_validator(mode="after")
+    def _check(self) -> "FixValue":
+        if self.location is None and self.action is None:
+            raise ValueError('Give "location", "action" or both')
+        return self
+
+
 class Document(BaseModel):
     """A procedure to track. Other fields are copied to the response."""
 
@@ -74,6 +95,10 @@ class Document(BaseModel):
     )
     find: bool = Field(False, description="Find further entities besides the given ones.")
     explain: bool = Field(False, description="Give a reason for every cell.")
+    fixed: list[FixValue] | None = Field(
+        None,
+        description="Cells that are known to be right; the rest of the grid is decoded given them.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -111,9 +136,7 @@ class ReasonValue(BaseModel):
     """Probabilities and evidence of a cell."""
 
     # Not strict, because JSON has lists where `mentions` has tuples.
-    actions: dict[Literal["NONE", "CREATE", "MOVE", "DESTROY"], float] = Field(
-        description="Probability of each action."
-    )
+    actions: dict[ActionName, float] = Field(description="Probability of each action.")
     exists: float = Field(description="Probability that the entity exists after the step.")
     locations: dict[str, float] = Field(description="The most probable locations, best first.")
     mentions: list[tuple[int, int]] = Field(
@@ -144,7 +167,7 @@ class CellValue(BaseModel):
 
     model_config = _STRICT
     step: int
-    action: Literal["NONE", "CREATE", "MOVE", "DESTROY"]
+    action: ActionName
     before: str = Field(
         description="Location before the step; `-`: does not exist, `?`: location unknown."
     )
@@ -154,6 +177,7 @@ class CellValue(BaseModel):
         description="Where the text names the location after the step; null if it does not.",
     )
     confidence: float | None = Field(None, description="Probability of the cell.")
+    fixed: bool | None = Field(None, description="True if the request fixed the cell.")
     reason: ReasonValue | None = None
 
 

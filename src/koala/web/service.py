@@ -1,15 +1,16 @@
 """Check requests, track them and give the response as JSON; tracking runs in the worker thread."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from koala.errors import FileError, KoalaError
+from koala.grid.states import Action
 from koala.registry import Trackers
 from koala.text.steps import split_steps
 from koala.web.errors import RequestError
 from koala.web.limits import Limits
-from koala.web.schemas import Document
+from koala.web.schemas import Document, FixValue
 from koala.web.worker import IsWanted
 
 
@@ -35,13 +36,24 @@ def check_documents(
         _check(length, limits.characters, "characters", "characters", field)
         entities = document.entities or ()
         _check(len(entities), limits.entities, "entities", "entities", f"{prefix}entities")
-        names = [(f"{prefix}entities.{index}", name) for index, name in enumerate(entities)]
-        named = [(f"{prefix}id", document.id or ""), (f"{prefix}model", document.model)]
-        for where, name in [*named, *names]:
+        fixed = document.fixed or ()
+        _check(len(fixed), limits.fixes, "fixes", "fixed cells", f"{prefix}fixed")
+        for where, name in _list_names(document, prefix):
             _check(len(name), limits.name_characters, "name", "characters in a name", where)
         if document.model not in choices:
             message = f"Model {document.model!r} is not served. Served: {', '.join(choices)}."
             raise RequestError(422, "unknown_model", message, field=f"{prefix}model")
+
+
+def _list_names(document: Document, prefix: str) -> Iterator[tuple[str, str]]:
+    """Give every short text of a document with the path of its field."""
+    yield f"{prefix}id", document.id or ""
+    yield f"{prefix}model", document.model
+    for index, name in enumerate(document.entities or ()):
+        yield f"{prefix}entities.{index}", name
+    for index, fix in enumerate(document.fixed or ()):
+        yield f"{prefix}fixed.{index}.entity", fix.entity
+        yield f"{prefix}fixed.{index}.location", fix.location or ""
 
 
 def _check(number: int, most: int, code: str, what: str, field: str | None) -> None:
@@ -87,6 +99,25 @@ def _check_text(text: str, limits: Limits, field: str) -> None:
         _check_step(step.text, limits, field)
 
 
+def read_fixes(
+    values: Sequence[FixValue],
+) -> dict[tuple[str, int], str | Action | tuple[Action, str]]:
+    """Give fixed cells in the form that trackers take."""
+    fixed: dict[tuple[str, int], str | Action | tuple[Action, str]] = {}
+    for value in values:
+        key = (value.entity, value.step)
+        if key in fixed:
+            name = f"{value.entity}@{value.step}"
+            raise KoalaError(f"The cell {name} is fixed twice; fix each cell once.")
+        if value.action is None:
+            fixed[key] = value.location or ""
+        elif value.location is None:
+            fixed[key] = Action(value.action)
+        else:
+            fixed[key] = (Action(value.action), value.location)
+    return fixed
+
+
 def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]:
     tracker = trackers.choose(document.model, document.content)
     run = tracker.explain if document.explain else tracker.track
@@ -98,6 +129,7 @@ def _track(trackers: Trackers, document: Document, *, id: str) -> dict[str, Any]
         find=document.find,
         id=document.id or id,
         question=document.question,
+        fixed=read_fixes(document.fixed or ()),
     )
     value = grid.to_dict()
     if warnings := tracker.find_warnings(document.content, document.entities):

@@ -22,11 +22,14 @@ export const track = async (document, signal) =>
   (await post("/api/track", JSON.stringify({ ...document, explain: true }), signal)).json();
 
 /** Write a grid in a format; with the reasons, if all of it fits into a request. */
-export async function exportGrid(grid, format, { limit, signal } = {}) {
+export async function exportGrid(grid, format, { limit = 0, signal, ...options } = {}) {
   const whole = new Blob([JSON.stringify(grid)]);
   const body = whole.size <= limit ? whole : JSON.stringify(withoutReasons(grid));
-  return post(`/api/export?format=${format}`, body, signal);
+  return post(`/api/export?${new URLSearchParams({ format, ...options })}`, body, signal);
 }
+
+export const getView = async (grid, view, signal) =>
+  (await exportGrid(grid, "json", { view, signal })).json();
 
 const withoutReasons = (grid) => ({
   ...grid,

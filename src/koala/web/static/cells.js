@@ -23,6 +23,11 @@ export function tell(cell) {
   }[kindOf(cell)];
 }
 
+/** Say what holds before step 1. */
+export const tellStart = (location) => (location === "-" ? "does not exist" : `at ${named(location)}`);
+
 /** Say how sure it is, if that is known. */
-export const tellConfidence = ({ confidence }) =>
-  confidence === undefined ? "" : `${percent(confidence)} confident`;
+export function tellConfidence({ confidence, fixed }) {
+  if (fixed) return "fixed by you";
+  return confidence === undefined ? "" : `${percent(confidence)} confident`;
+}

@@ -13,6 +13,14 @@ export function writeLink(input) {
   return link;
 }
 
+const isText = (value) => typeof value === "string";
+
+/** Tell whether a value is a fixed cell, as the API has it. */
+const isFix = (value) =>
+  isText(value?.entity) &&
+  Number.isInteger(value.step) &&
+  [value.location ?? "", value.action ?? ""].every(isText);
+
 /** Read the input from the end of an address: null if there is none, an error if it is broken. */
 export function readLink(hash) {
   if (!hash.startsWith("#input=")) return null;
@@ -20,12 +28,12 @@ export function readLink(hash) {
     const letters = hash.slice(7).replaceAll("-", "+").replaceAll("_", "/");
     const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
     const input = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    const names = input.entities ?? null;
-    const { id, text, model } = input;
-    const isFine = [id ?? "", text, model ?? ""].every((value) => typeof value === "string");
-    const areNames = names === null || (Array.isArray(names) && names.every((n) => typeof n === "string"));
-    if (!isFine || !areNames) throw new Error();
-    return { id, text, model, entities: names };
+    const { id, text, model, entities = null, fixed = [] } = input;
+    const areTexts = [id ?? "", text, model ?? ""].every(isText);
+    const areNames = entities === null || (Array.isArray(entities) && entities.every(isText));
+    const areFixes = Array.isArray(fixed) && fixed.every(isFix);
+    if (!areTexts || !areNames || !areFixes) throw new Error();
+    return { id, text, model, entities, fixed };
   } catch {
     throw new Error("The link is broken: no input can be read from it.");
   }

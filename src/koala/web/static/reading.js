@@ -44,6 +44,11 @@ export class Reading {
     if (model && !this.model) this.automatic.textContent = `automatic (${kindOf(model.name)})`;
   }
 
+  /** Tell whether a grid was made by the model of recipes. */
+  isRecipe({ signature }) {
+    return this.models.some((model) => /recipes/.test(model.name) && model.signature === signature);
+  }
+
   /** Say nothing of a text that was not read yet. */
   forget() {
     if (this.automatic) this.automatic.textContent = "automatic";

@@ -1,23 +1,10 @@
 // Why a cell is what it is: the sentence, the probabilities, the triples.
 
-import { kindOf, named, percent, tell, tellConfidence } from "./cells.js";
+import { kindOf, named, percent, tell, tellConfidence, tellStart } from "./cells.js";
 import { hidden, make } from "./dom.js";
+import { markSpans } from "./marks.js";
 
 const ACTIONS = { NONE: "nothing happens", CREATE: "created", MOVE: "moved", DESTROY: "destroyed" };
-
-/** The sentence with the mentions of the entity marked. */
-export function markMentions(sentence, mentions) {
-  // Offsets count Unicode characters, JavaScript counts halves of some.
-  const letters = Array.from(sentence);
-  const parts = [];
-  let end = 0;
-  for (const [start, stop] of [...mentions].sort((one, other) => one[0] - other[0])) {
-    if (start < end) continue;
-    parts.push(letters.slice(end, start).join(""), make("mark", {}, letters.slice(start, stop).join("")));
-    end = stop;
-  }
-  return [...parts, letters.slice(end).join("")];
-}
 
 /** A list of bars: [[label, share, whether it was chosen], …]. */
 function drawBars(title, rows, note) {
@@ -43,9 +30,25 @@ function drawBars(title, rows, note) {
 
 const best = (shares) => Object.entries(shares).sort((one, other) => other[1] - one[1]);
 
-/** Draw the reason for a cell into `box`. */
-export function drawReason(box, grid, row, step) {
+function drawStart(box, { name, initial }, isFixed) {
+  box.replaceChildren(
+    make("h2", { id: "reason-title" }, `${name}, before step 1`),
+    make(
+      "p",
+      { class: "told" },
+      make("span", { class: `key ${initial === "-" ? "absent" : "exists"}` }, tellStart(initial)),
+      make("span", { class: "quiet" }, tellConfidence({ fixed: isFixed })),
+    ),
+  );
+}
+
+/** Draw the reason for a cell into `box`; `spans` are the words to mark in its step. */
+export function drawReason(box, grid, row, step, { spans, isFixed }) {
   const entity = grid.entities[row];
+  if (step < 0) {
+    drawStart(box, entity, isFixed);
+    return;
+  }
   const cell = entity.steps[step];
   const { reason } = cell;
   const actions = best(reason.actions).map(([action, share]) => [
@@ -63,7 +66,7 @@ export function drawReason(box, grid, row, step) {
       make("span", { class: `key ${kindOf(cell)}` }, tell(cell)),
       make("span", { class: "quiet" }, tellConfidence(cell)),
     ),
-    make("blockquote", {}, ...markMentions(grid.steps[step], reason.mentions)),
+    make("blockquote", {}, ...markSpans(grid.steps[step], spans)),
     make(
       "div",
       { class: "bars-line" },
