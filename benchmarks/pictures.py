@@ -26,12 +26,12 @@ GRIDS = {
     "pancakes": "Pancakes",
     "soup": "Tomato soup",
 }
-ENTITIES = "--entity lysate --entity ethanol --entity DNA --entity 'elution buffer'"
+ENTITIES = "--entity lysate --entity ethanol --entity DNA"
 
 TERMINALS = {
     "help": ["koala --help"],
     "track": ["koala track"],
-    "explain": [f"koala track prep.txt {ENTITIES} --explain"],
+    "explain": ["koala track --entity water --entity coffee --explain"],
     "models": ["koala models"],
     "fix": [
         f"koala track prep.txt {ENTITIES}",
@@ -51,16 +51,16 @@ TERMINALS = {
     ],
     "document": [
         "koala predict --corpus written --input corpus/wet-lab.txt -o grids.jsonl",
-        "koala predict --corpus written --input corpus/wet-lab.txt --model recipes -o other.jsonl",
-        "koala evaluate grids.jsonl --gold corpus/wet-lab.txt --compare other.jsonl",
+        "koala predict --corpus written --input corpus/wet-lab.txt --decoding mbr -o mbr.jsonl",
+        "koala evaluate mbr.jsonl --gold corpus/wet-lab.txt --compare grids.jsonl",
     ],
     "implied": ["koala track cycler.txt --entity tube --entity DNA"],
     "knowledge": ["koala knowledge retrieve prep.txt --entity ethanol"],
-    "check": ["koala data stats corpus"],
 }
 """Picture → the commands that it shows. They run one after the other in a folder of examples."""
 
-LINES = {"models": 40, "explain": 46}
+LINES = {"fix": 8}
+"""Pictures that show the first lines of each output alone."""
 
 CYCLER = "Pipette the DNA into the tube.\nClose the tube.\nPut the tube into the cycler.\n"
 
@@ -115,7 +115,7 @@ def copy_examples(folder):
 def shoot_terminal(page, name, folder):
     with tempfile.TemporaryDirectory() as here:
         copy_examples(Path(here))
-        html = render_terminal(TERMINALS[name], here, lines=LINES.get(name))
+        html = render_terminal(TERMINALS[name], here, columns=110, lines=LINES.get(name))
     shoot_html(page, html, "pre", folder / f"{name}.png")
 
 
@@ -150,9 +150,8 @@ def shoot_reasons(page, folder):
     """Show the reasons of a report: confidences, triples and attention."""
     with tempfile.TemporaryDirectory() as here:
         copy_examples(Path(here))
-        html = run_command(f"koala track prep.txt {ENTITIES} --explain --format html", here)
-    page.set_content(html)
-    page.screenshot(path=folder / "report.png")
+        html = run_command("koala track --entity water --entity coffee --explain --format html", here)
+    shoot_html(page, html, "body", folder / "report.png")
 
 
 def shoot_frame(page, folder):

@@ -2,9 +2,11 @@
 
 import io
 import os
+import pty
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -21,15 +23,36 @@ pre {{ margin: 0; padding: 16px 20px; font: 15px/1.35 'DejaVu Sans Mono', monosp
 """
 
 
+_KOALA = "import sys; sys.argv[0] = 'koala'; from koala.cli import main; main()"
+
+
 def run_command(command, folder, columns=100):
-    """Run `koala …` or `python …`; give what it prints, with colours, data before messages."""
+    """Run `koala …` or `python …` in a terminal; give what it prints to stdout, with colours."""
     name, *words = shlex.split(command)
-    program = [sys.executable] if name == "python" else [sys.executable, "-m", name]
-    environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(columns), "PYTHONPATH": _SOURCE}
-    done = subprocess.run(
-        [*program, *words], cwd=folder, env=environment, capture_output=True, check=True
-    )
-    return done.stdout.decode()
+    program = [sys.executable] if name == "python" else [sys.executable, "-c", _KOALA]
+    environment = {**os.environ, "COLUMNS": str(columns), "PYTHONPATH": _SOURCE, "TERM": "xterm"}
+    mine, theirs = pty.openpty()
+    with tempfile.TemporaryFile() as messages:
+        started = subprocess.Popen(
+            [*program, *words], cwd=folder, env=environment, stdout=theirs, stderr=messages
+        )
+        os.close(theirs)
+        output = b"".join(_read(mine))
+        if started.wait():
+            messages.seek(0)
+            raise RuntimeError(f"{command}: {messages.read().decode()}")
+    return output.decode().replace("\r\n", "\n")
+
+
+def _read(terminal):
+    """Read until the other side is closed, which Linux reports as an error."""
+    try:
+        while chunk := os.read(terminal, 65536):
+            yield chunk
+    except OSError:
+        pass
+    finally:
+        os.close(terminal)
 
 
 def render_terminal(commands, folder, *, columns=100, lines=None):
