@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-import click
 import typer.main
 
 from koala.cli import app
@@ -27,8 +27,8 @@ def render_commands() -> str:
     return "\n".join([_INTRODUCTION, *sections])
 
 
-def _walk(group: click.Command, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
-    for name, command in getattr(group, "commands", {}).items():
+def _walk(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    for name, command in group.commands.items():
         if command.hidden:
             continue
         if hasattr(command, "commands"):
@@ -37,49 +37,36 @@ def _walk(group: click.Command, prefix: str = "") -> Iterator[tuple[str, click.C
             yield f"{prefix}{name}", command
 
 
-def _render(command: click.Command, path: str) -> str:
-    context = click.Context(command, info_name=path)
+def _render(command: Any, path: str) -> str:  # noqa: ANN401
+    context = command.context_class(command, info_name=path)
     usage = " ".join(command.collect_usage_pieces(context))
-    lines = [f"## {path}", "", f"```\n{path} {usage}\n```", "", _clean(command.help), ""]
-    if rows := [_row(param, context) for param in command.params if _is_shown(param)]:
+    lines = [f"## {path}", "", f"```\n{path} {usage}\n```", "", _clean(command.help or ""), ""]
+    records = [param.get_help_record(context) for param in command.params if param.name != "help"]
+    if rows := [_render_row(*record) for record in records if record]:
         lines += ["| argument or option | meaning |", "|---|---|", *rows, ""]
     if command.epilog:
-        example = command.epilog.removeprefix("Example: ")
-        lines += ["```console", *(f"$ {line.strip()}" for line in example.splitlines()), "```", ""]
+        lines += [*_render_example(command.epilog), ""]
     return "\n".join(lines)
 
 
-def _is_shown(param: click.Parameter) -> bool:
-    return not getattr(param, "hidden", False) and param.name != "help"
+def _render_row(name: str, meaning: str) -> str:
+    # The type of an argument is a name of Python, which tells a user little.
+    shown = name if name.startswith("-") else re.sub(r" <.*>$", "", name)
+    return f"| `{_escape(shown)}` | {_escape(_clean(meaning))} |"
 
 
-def _row(param: click.Parameter, context: click.Context) -> str:
-    name, *_ = param.get_help_record(context) or (param.name, "") if _is_option(param) else ("",)
-    if not _is_option(param):
-        name = param.make_metavar(context)
-    meaning = _clean(getattr(param, "help", None)).replace("\n", " ")
-    if note := _find_default(param):
-        meaning = f"{meaning} {note}"
-    return f"| `{_escape(name)}` | {_escape(meaning)} |"
+def _render_example(epilog: str) -> list[str]:
+    """Show a command as code, and an example that is a sentence as a sentence."""
+    example = _clean(epilog).removeprefix("Example: ")
+    if not example.startswith("koala"):
+        return [_clean(epilog)]
+    return ["```console", *(f"$ {line.strip()}" for line in example.splitlines()), "```"]
 
 
-def _is_option(param: click.Parameter) -> bool:
-    return param.param_type_name == "option"
-
-
-def _find_default(param: click.Parameter) -> str:
-    default = param.default
-    if param.required:
-        return "Required."
-    if default is None or default == "" or isinstance(default, bool) or callable(default):
-        return ""
-    return f"Default: `{getattr(default, 'value', default)}`."
-
-
-def _clean(text: str | None) -> str:
+def _clean(text: str) -> str:
     """Remove the escapes of the terminal's markup."""
-    return re.sub(r"\\(?=\[)", "", text or "").replace("\b", "").strip()
+    return re.sub(r"\\(?=\[)", "", text).replace("\b", "").strip()
 
 
 def _escape(text: str) -> str:
-    return text.replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|")

@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 from koala.cli.serve import open_trackers
+from koala.errors import install_command
 from koala.web.server import open_socket
 
 
