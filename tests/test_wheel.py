@@ -72,9 +72,7 @@ def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
     binaries = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
     run(binaries / "python", "-m", "pip", "install", "--quiet", wheel, folder=tmp_path)
     text = b"Roots absorb water from the soil. The water flows to the leaf."
-    table = run(
-        binaries / "koala", "track", "-", "--entity", "water", folder=tmp_path, input=text
-    )
+    table = run(binaries / "koala", "track", "-", "--entity", "water", folder=tmp_path, input=text)
     assert "leaf" in table
     code = "import koala, sys; print(koala.__file__); print('torch' in sys.modules)"
     where = run(binaries / "python", "-c", code, folder=tmp_path)
