@@ -150,9 +150,7 @@ def shoot_reasons(page, folder):
     """Show the reasons of a report: confidences, triples and attention."""
     with tempfile.TemporaryDirectory() as here:
         copy_examples(Path(here))
-        html = run_command(
-            "koala track --entity water --entity coffee --explain --format html", here
-        )
+        html = run_command(f"{TERMINALS['explain'][0]} --format html", here)
     shoot_html(page, html, "body", folder / "report.png")
 
 

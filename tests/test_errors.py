@@ -39,7 +39,7 @@ class Installed:
     ],
 )
 def test_the_command_repeats_the_installation(files, prefix, command, monkeypatch):
-    monkeypatch.setattr(metadata, "distribution", lambda name: Installed(**files))
+    monkeypatch.setattr(metadata, "distribution", lambda _: Installed(**files))
     monkeypatch.setattr(sys, "prefix", prefix)
     assert install_command("web") == command
 

@@ -1,4 +1,4 @@
-"""The documentation site: it builds without warnings, has pictures, and asks nobody for anything."""
+"""The documentation site: it builds without warnings, has pictures and loads nothing."""
 
 import re
 import shutil

@@ -86,7 +86,7 @@ class Cluster:
         items.context.print_on_execution_start = False
         pool = data.ActorPoolStrategy(min_size=1, max_size=min(self._n_workers, len(window)))
         with warnings.catch_warnings():
-            # Deprecated: Ray 2.64 removes these options, and the extra ray requires an older version.
+            # Deprecated: Ray 2.64 removes these options, and the extra ray needs an older one.
             warnings.simplefilter("ignore", DeprecationWarning)
             done = items.map(
                 _Actor,
