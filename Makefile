@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Progress bars of pip are noise in a log; errors are still shown.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: track test check bench clean
+.PHONY: track test check bench docs pictures wheel-test clean
 .DEFAULT_GOAL := track
 
 track: $(VENV)/.base
@@ -23,8 +23,22 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/evaluation.py
 
+# Pages in site/, which can be opened as files; nothing is fetched.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "Open site/index.html."
+
+# The pictures of the pages and the outputs of the notebooks, with the bundled models.
+pictures: $(VENV)/.dev
+	$(BIN)/python benchmarks/pictures.py
+	$(BIN)/python benchmarks/notebooks.py
+
+# Builds the wheel, installs it in an empty environment and tracks a text.
+wheel-test: $(VENV)/.dev
+	KOALA_WHEEL=1 $(BIN)/python -m pytest tests/test_wheel.py
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) site
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "koala needs Python 3.11 or newer, this is " + sys.version)'

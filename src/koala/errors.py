@@ -30,6 +30,38 @@ class FileError(KoalaError):
         return partial(FileError, line=self.line), (self.path, self.problem)
 
 
+DISTRIBUTION = "koala-tracker"
+"""The name under which koala is installed; on PyPI, koala is another project."""
+
+
+def install_command(extra: str) -> str:
+    """Give the command that installs an extra in the way in which koala was installed.
+
+    An installation from a folder or a file is repeated from there; uv and pipx are used if they
+    installed koala.
+    """
+    import json
+    import shlex
+    import sys
+    from importlib import metadata
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        found = metadata.distribution(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return f"pip install '{DISTRIBUTION}[{extra}]'"
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    url = origin.get("url", "")
+    source = unquote(urlsplit(url).path) if url.startswith("file:") else DISTRIBUTION
+    what = shlex.quote(f"{source}[{extra}]") if url else f"'{source}[{extra}]'"
+    if origin.get("dir_info", {}).get("editable"):
+        what = f"--editable {what}"
+    if "pipx" in Path(sys.prefix).parts:
+        return f"pipx install --force {what}"
+    tool = "uv pip" if (found.read_text("INSTALLER") or "").strip() == "uv" else "pip"
+    return f"{tool} install {what}"
+
+
 @contextmanager
 def needs_extra(extra: str, activity: str) -> Iterator[None]:
     """Turn an import that fails in the block into an error that names the extra to install."""
@@ -38,5 +70,5 @@ def needs_extra(extra: str, activity: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         raise KoalaError(
             f"{activity} needs {error.name}, which is not installed. "
-            f"Install it with: pip install koala[{extra}]"
+            f"Install it with: {install_command(extra)}"
         ) from None

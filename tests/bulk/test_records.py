@@ -10,7 +10,7 @@ from koala.bulk.local import run_local
 from koala.bulk.records import Limits, Record, parse_record, read_records
 from koala.errors import FileError, KoalaError
 
-pa = pytest.importorskip("pyarrow", reason="needs pyarrow: pip install 'koala[parquet]'")
+pa = pytest.importorskip("pyarrow", reason="needs pyarrow: the extra parquet")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 ROWS = [

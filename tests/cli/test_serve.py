@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 from koala.cli.serve import open_trackers
+from koala.errors import install_command
 from koala.web.server import open_socket
 
 
@@ -50,4 +51,4 @@ def test_the_missing_extra_is_named():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 2
-    assert "pip install koala[web]" in done.stderr
+    assert install_command("web") in done.stderr

@@ -1,7 +1,7 @@
 import pytest
 
 from koala.bundled.examples import read_example
-from koala.grid.frames import to_frame, to_networkx
+from koala.grid.frames import to_frame
 from koala.grid.states import Action
 
 
@@ -12,14 +12,14 @@ def test_a_frame_has_a_line_for_every_entity_and_step(library):
     frame = to_frame(grids, library)
     assert len(frame) == sum(len(grid.rows) * len(grid.steps) for grid in grids)
     assert list(frame.columns)[:4] == ["procedure", "step", "entity", "action"]
-    first = to_frame(grids[0], library)
+    first = grids[0].to_frame(library)
     assert len(first) < len(frame)
 
 
 def test_a_graph_has_an_edge_for_every_change():
     networkx = pytest.importorskip("networkx")
     grid = read_example("coffee")
-    graph = to_networkx(grid)
+    graph = grid.to_networkx()
     changes = [c for row in grid.rows for c in row.steps if c.action != Action.NONE]
     assert graph.number_of_edges() == len(changes)
     assert isinstance(graph, networkx.MultiDiGraph)

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from koala.errors import KoalaError
+from koala.errors import KoalaError, install_command
 
 TRIES = 3
 """How often an item is tried if its worker dies."""
@@ -86,7 +86,7 @@ class Cluster:
         items.context.print_on_execution_start = False
         pool = data.ActorPoolStrategy(min_size=1, max_size=min(self._n_workers, len(window)))
         with warnings.catch_warnings():
-            # Deprecated: Ray 2.64 removes these options, and koala[ray] requires an older version.
+            # Deprecated: Ray 2.64 removes these options, and the extra ray needs an older one.
             warnings.simplefilter("ignore", DeprecationWarning)
             done = items.map(
                 _Actor,
@@ -139,7 +139,7 @@ def open_cluster(address: str | None = None, *, n_workers: int = 1) -> Iterator[
     except ImportError as error:
         raise KoalaError(
             f"--engine ray needs {error.name}, which is not installed. "
-            "Install it with: pip install 'koala[ray]'"
+            f"Install it with: {install_command('ray')}"
         ) from None
     for handler in logging.getLogger("ray.data").handlers:
         if isinstance(handler, logging.StreamHandler):

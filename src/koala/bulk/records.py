@@ -14,7 +14,7 @@ from typing import IO, Any, TypeGuard
 from koala.corpora.jsonl import read_example
 from koala.document import Procedure
 from koala.document.build import build_steps
-from koala.errors import FileError, KoalaError
+from koala.errors import FileError, KoalaError, install_command
 from koala.files import parse_json
 
 LONGEST = 1 << 22
@@ -127,7 +127,7 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
         from pyarrow import ArrowException, parquet
     except ImportError:
         raise KoalaError(
-            "Parquet files need pyarrow. Install koala with it: pip install 'koala[parquet]'"
+            f"Parquet files need pyarrow. Install it with: {install_command('parquet')}"
         ) from None
     number = 0
     try:

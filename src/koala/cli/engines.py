@@ -17,9 +17,7 @@ class Engine(StrEnum):
 
 EngineOption = Annotated[
     Engine,
-    typer.Option(
-        help="local: processes on this machine. ray: a Ray cluster (pip install 'koala\\[ray]')."
-    ),
+    typer.Option(help="local: processes on this machine. ray: a Ray cluster (the extra ray)."),
 ]
 AddressOption = Annotated[
     str | None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.training import tell
-from koala.errors import KoalaError
+from koala.errors import needs_extra
 from koala.web.limits import Limits
 
 if TYPE_CHECKING:
@@ -42,14 +42,9 @@ def serve_cli(
     ] = _DEFAULT.waiting,
 ) -> None:
     """Serve a web page for tracking texts, and an HTTP API with JSON."""
-    try:
+    with needs_extra("web", "The server"):
         from koala.web.app import build_app
         from koala.web.server import is_local, open_socket, serve, url_of
-    except ModuleNotFoundError as error:
-        raise KoalaError(
-            f"The server needs {error.name}, which is not installed. "
-            "Install it with: pip install koala[web]"
-        ) from None
     from koala.registry import AUTO
 
     limits = Limits(steps=steps, entities=entities, seconds=seconds, waiting=waiting)

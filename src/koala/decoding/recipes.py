@@ -2,9 +2,9 @@
 
 A step has at most one location, and every ingredient it uses is there afterwards. If a step has no
 location, ingredients it uses for the first time are at `?`, and all others stay where they are.
-docs/recipes.md derives these rules from the annotations. Location scores of recipes are therefore
-scores of the location of a *step*, given that it uses the ingredient; candidate 0 means that the
-step has none.
+docs/explanation/recipes.md derives these rules from the annotations. Location scores of recipes are
+therefore scores of the location of a *step*, given that it uses the ingredient; candidate 0 means
+that the step has none.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from koala.errors import KoalaError
+from koala.errors import needs_extra
 from koala.files import replacing
 
 if TYPE_CHECKING:
@@ -57,13 +57,8 @@ def draw_bars(
 
 
 def _build_figure(width: float, height: float) -> "Figure":
-    try:
+    with needs_extra("train", "A plot"):
         from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise KoalaError(
-            "Plots need matplotlib, which is not installed. Install it with: "
-            "pip install koala[train]"
-        ) from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -10,12 +10,15 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from koala.errors import KoalaError
 from koala.files import parse_json
 from koala.grid.rows import Row, get_field, read_row
 from koala.grid.spans import TextSpan, read_spans
+
+if TYPE_CHECKING:
+    import networkx
 
 COLUMNS = ("paragraph", "step", "participant", "action", "before", "after")
 """The columns of the leaderboard's TSV files."""
@@ -97,6 +100,24 @@ class Grid:
         writer.writerow(COLUMNS)
         writer.writerows(self._records())
         return out.getvalue()
+
+    def at(self, location: str, step: int) -> tuple[str, ...]:
+        """Name the entities at a location after a step, as `koala.grid.views.find_at` does."""
+        from koala.grid.views import find_at
+
+        return find_at(self, location, step)
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:  # noqa: ANN401
+        """Give the grid as a data frame with one line for every entity and step."""
+        from koala.grid.frames import to_frame
+
+        return to_frame(self, library)
+
+    def to_networkx(self) -> "networkx.MultiDiGraph":
+        """Give the process graph: locations are nodes, changes of entities are edges."""
+        from koala.grid.frames import to_networkx
+
+        return to_networkx(self)
 
     def _records(self) -> list[tuple[str, ...]]:
         return [
