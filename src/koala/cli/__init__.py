@@ -9,6 +9,7 @@ import typer
 import koala
 from koala.cli import (
     ablate,
+    annotate,
     batch,
     calibrate,
     data,
@@ -37,6 +38,7 @@ app = typer.Typer(
     epilog="Example: koala track procedure.txt --entity water",
 )
 app.command("track", epilog=track.EXAMPLE)(track.track_cli)
+app.command("annotate", epilog=annotate.EXAMPLE)(annotate.annotate_cli)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict_cli)
 app.command("train", epilog=train.EXAMPLE)(train.train_cli)
