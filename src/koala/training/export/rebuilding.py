@@ -83,10 +83,14 @@ def _read_weights(
     folder: Path,
 ) -> dict[str, Table]:
     """Give the parameters of the exported network by name."""
+    original = {name: value.clone() for name, value in template.state_dict().items()}
     _randomize(template)
     constants = list(_find_constants(template))
+    graphs = _export_template(template, batcher, items)
+    # What no graph holds is as the public encoder has it.
+    template.load_state_dict(original)
     weights: dict[str, Table] = {}
-    for name, own in _export_template(template, batcher, items).items():
+    for name, own in graphs.items():
         theirs = known.get(name)
         if theirs is None:
             raise FileError(folder / name, "this graph is missing. Export the network again.")
@@ -98,11 +102,14 @@ def _read_weights(
 
 
 def _randomize(model: nn.Module) -> None:
-    """Give all trained weights outside the encoder different values, so that each is unique."""
+    """Give all weights outside the text encoder different values, so that each is unique.
+
+    A separate triple encoder can have the same public weights as the text encoder.
+    """
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if ".transformer." not in name:
+            if "text_encoder.transformer." not in name:
                 parameter.copy_(torch.rand(parameter.shape, generator=generator) * 0.1 + 0.01)
 
 
@@ -259,7 +266,7 @@ def _to_torch_order(table: Table) -> Table:
 
 
 def _to_numpy(value: torch.Tensor) -> NDArray[np.float32]:
-    array: NDArray[np.float32] = value.detach().numpy()
+    array: NDArray[np.float32] = value.detach().numpy().copy()
     return array
 
 
