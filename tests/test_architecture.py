@@ -41,7 +41,7 @@ PACKAGES = {
     "bulk": "corpora discovery document errors files grid pretraining registry text tracker",
     "integrations": "errors evaluation grid registry",
     "web": "bundled corpora display errors grid registry text",
-    "cli": "bulk bundled corpora decoding discovery display document encoders errors evaluation files grid inference integrations knowledge network pretraining registry settings text training web",
+    "cli": "bulk bundled corpora decoding discovery display document encoders errors evaluation files grid inference integrations knowledge network pretraining registry settings text tracker training web",
     "__main__": "cli",
 }
 MAY_IMPORT_TORCH = ("network/torch", "pretraining", "training")

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 
+from koala.corpora import Corpus  # noqa: E402
 from koala.corpora.jsonl import write_examples  # noqa: E402
 from koala.corpora.leaderboard import read_grids  # noqa: E402
 from koala.encoders.weights import CHECKPOINTS, WEIGHTS  # noqa: E402
@@ -17,7 +18,13 @@ from koala.evaluation import score  # noqa: E402
 from koala.settings import read_settings  # noqa: E402
 from koala.training.loop import LOG, Training, read_log  # noqa: E402
 from koala.training.report import CURVE, REPORT, VITERBI, read_report  # noqa: E402
-from koala.training.run import ORIGIN, DataSource, check_folder, train  # noqa: E402
+from koala.training.run import (  # noqa: E402
+    ORIGIN,
+    DataSource,
+    check_folder,
+    leave_out_fields,
+    train,
+)
 from koala.training.sweep import (  # noqa: E402
     find_corpus_name,
     read_ablation,
@@ -315,3 +322,22 @@ def test_the_epoch_can_be_selected_by_mbr_f1(settings, source, tmp_path):
     assert report.epoch == 1 + figures.index(max(figures))
     assert report.mbr["f1"] == pytest.approx(max(figures))
     assert all(temperature > 0 for temperature in report.temperatures)
+
+
+def test_fields_are_left_out_of_training_but_not_of_dev(settings):
+    examples = [
+        replace(each, procedure=replace(each.procedure, id=f"{field}/{each.procedure.id}"))
+        for field, each in zip(
+            ("kitchen", "wet-lab", "garden"), tiny.build_corpus().take("train"), strict=True
+        )
+    ]
+    corpus = Corpus("written", {"train": tuple(examples), "dev": tuple(examples)})
+    left, extra = leave_out_fields(corpus, examples, ["wet-lab", "garden"])
+    assert [e.procedure.id for e in left.take("train")] == ["kitchen/rain"]
+    assert [e.procedure.id for e in extra] == ["kitchen/rain"]
+    assert left.take("dev") == tuple(examples)
+    without = replace(settings.training, without_fields="wet-lab")
+    data = DataSource(corpus).get(replace(settings, training=without))
+    assert {item.procedure.id for item in data.train} == {"kitchen/rain", "garden/sugar"}
+    with pytest.raises(KoalaError, match="these fields: garden, kitchen, wet-lab"):
+        leave_out_fields(corpus, [], ["lab"])

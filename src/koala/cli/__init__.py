@@ -9,6 +9,8 @@ import typer
 import koala
 from koala.cli import (
     ablate,
+    adapt,
+    annotate,
     batch,
     calibrate,
     data,
@@ -37,9 +39,11 @@ app = typer.Typer(
     epilog="Example: koala track procedure.txt --entity water",
 )
 app.command("track", epilog=track.EXAMPLE)(track.track_cli)
+app.command("annotate", epilog=annotate.EXAMPLE)(annotate.annotate_cli)
 app.command("evaluate", epilog=evaluate.EXAMPLE)(evaluate.evaluate_cli)
 app.command("predict", epilog=predict.EXAMPLE)(predict.predict_cli)
 app.command("train", epilog=train.EXAMPLE)(train.train_cli)
+app.command("adapt", epilog=adapt.EXAMPLE)(adapt.adapt_cli)
 app.command("train-discovery", epilog=discovery.EXAMPLE)(discovery.train_discovery_cli)
 # Its name in earlier versions.
 app.command("train-participants", hidden=True)(discovery.train_discovery_cli)

@@ -43,6 +43,14 @@ def train_cli(
             help="Cross-validation: split train and dev into N folds and use fold I as dev.",
         ),
     ] = None,
+    without_field: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Leave a field of koala's own corpus out of training, such as wet-lab "
+            "(repeatable); overrides training.without_fields of the settings.",
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in its folder.")
     ] = False,
@@ -68,6 +76,9 @@ def train_cli(
         settings = replace(settings, training=replace(settings.training, seed=seed))
     if start is not None:
         settings = replace(settings, training=replace(settings.training, start=str(start)))
+    if without_field:
+        fields = " ".join(without_field)
+        settings = replace(settings, training=replace(settings.training, without_fields=fields))
     suffix = f"-fold{fold.replace('/', 'of')}" if fold else ""
     folder = output or name_folder(config, settings.corpus)
     if output is None:

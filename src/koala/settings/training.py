@@ -82,6 +82,10 @@ class TrainingSettings:
     extra_share: float = 1.0
     """Number of entities sampled from `extra` in an epoch, as a multiple of the entities in the
     training split."""
+    without_fields: str = ""
+    """Fields of koala's own corpus that are left out of the training split and of `extra`,
+    separated by spaces ("wet-lab kitchen"), to measure how a network does in a field that it has
+    not seen."""
     clip: float = 1.0
     """Largest norm of the gradient; a longer gradient is scaled down to it."""
     patience: int = 6

@@ -22,7 +22,7 @@ from koala.inference.predict import decode_grids
 from koala.inference.scoring import NetworkScorer, Scored, score_all
 from koala.inputs.arrays import Batcher
 from koala.inputs.examples import Item, group_items, split_items
-from koala.network.torch.koala import build_model
+from koala.network.torch.koala import KoalaModel, build_model
 from koala.settings import SHARED, Settings
 from koala.tasks import find_task
 from koala.training.augmentation import hide_questions
@@ -93,7 +93,8 @@ class Training:
     """A training run in a folder; it can be killed at any time and resumes after the last epoch.
 
     Several processes share every batch and have equal weights; the main one scores and writes.
-    `layers_folder` caches the outputs of a frozen text encoder for other runs.
+    `layers_folder` caches the outputs of a frozen text encoder for other runs. A given `model` is
+    trained further as it is.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Training:
         folder: Path,
         *,
         layers_folder: Path | None = None,
+        model: KoalaModel | None = None,
     ) -> None:
         self.settings = settings
         self.data = data
@@ -110,12 +112,12 @@ class Training:
         self.processes = Processes()
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(settings.training.seed)
-        self.model = build_model(settings).to(self.processes.device)
+        self.model = (model or build_model(settings)).to(self.processes.device)
         if layers_folder is not None and self.model.text_encoder.frozen is not None:
             self.model.text_encoder.frozen.cache_in(layers_folder)
         if settings.training.start:
             load_matching_weights(Path(settings.training.start), self.model, settings)
-        if settings.decoder.crf_start == "counts":
+        if settings.decoder.crf_start == "counts" and model is None:
             self.model.crf.init_from_counts(item.tags for item in data.train)
         self.optimizer = build_optimizer(self.model, settings)
         ema_decay = settings.training.ema_decay
@@ -159,18 +161,24 @@ class Training:
         return self.progress
 
     def _run_epoch(self, epoch: int, show_batches: ShowBatches) -> Epoch:
+        start = time.perf_counter()
+        losses = self.learn(epoch, show_batches)
+        seconds = time.perf_counter() - start
+        return self.processes.from_main(lambda: self._score_epoch(epoch, losses, seconds))
+
+    def learn(
+        self, epoch: int, show_batches: ShowBatches = lambda _done, _total: None
+    ) -> tuple[float, float, float, float]:
+        """Train for one epoch; give the mean of the total, state, location and attention losses."""
         # Every epoch has its own seed, so that an epoch repeated after a kill is the same.
         seed = self.settings.training.seed * 1000 + epoch
         # Every process has its own dropout.
         torch.manual_seed(seed + (self.processes.index << 32))
-        start = time.perf_counter()
         items: Sequence[Item] = [*self.data.train, *self._sample_extra(seed)]
         if self.settings.encoder.has_question:
             items = hide_questions(items, self.settings.training.hidden_questions, seed)
         batches = split_items(items, self.settings.training.batch, seed=seed)
-        losses = self._learn(epoch, batches, show_batches)
-        trained = time.perf_counter()
-        return self.processes.from_main(lambda: self._score_epoch(epoch, losses, trained - start))
+        return self._learn(epoch, batches, show_batches)
 
     def _score_epoch(
         self, epoch: int, losses: tuple[float, float, float, float], seconds: float

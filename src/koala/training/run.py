@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -55,12 +56,16 @@ class DataSource:
         )
         training = settings.training
         gold = (training.adds_gold_locations, settings.decoder.tags, training.annotators > 0)
-        key = (settings.text, triples, gold, extra)
+        fields = training.without_fields.split()
+        key = (settings.text, triples, gold, extra, *fields)
         if key not in self._cache:
+            corpus, further = leave_out_fields(
+                self.corpus, read_extra(extra) if extra else [], fields
+            )
             self._cache[key] = build_training_data(
-                self.corpus,
+                corpus,
                 settings,
-                extra=read_extra(extra) if extra else (),
+                extra=further,
                 progress=self._progress,
             )
         return self._cache[key]
@@ -149,6 +154,32 @@ def read_extra(path: str) -> list[Example]:
     if Path(path).is_dir() or path.endswith(".txt"):
         return written.read_examples(path)
     return read_examples(path)
+
+
+def leave_out_fields(
+    corpus: Corpus, extra: Sequence[Example], fields: Sequence[str]
+) -> tuple[Corpus, list[Example]]:
+    """Leave fields of koala's own corpus out of the train split and of extra texts; dev stays."""
+    if not fields:
+        return corpus, list(extra)
+    train = corpus.splits.get("train", ())
+    known = {_field_of(example) for example in (*train, *extra)} - {""}
+    if unknown := [field for field in fields if field not in known]:
+        raise KoalaError(
+            f"training.without_fields names {', '.join(unknown)}; the training texts have these "
+            f"fields: {', '.join(sorted(known)) or 'none'}."
+        )
+    kept = tuple(example for example in train if _field_of(example) not in fields)
+    return (
+        replace(corpus, splits={**corpus.splits, "train": kept}),
+        [example for example in extra if _field_of(example) not in fields],
+    )
+
+
+def _field_of(example: Example) -> str:
+    """Give the field of a procedure of koala's own corpus: `wet-lab/pcr` is of `wet-lab`."""
+    field, slash, _ = example.procedure.id.partition("/")
+    return field if slash else ""
 
 
 def sign_origin(settings: Settings, corpus: Corpus) -> dict[str, str]:

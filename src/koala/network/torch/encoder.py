@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
@@ -71,6 +72,28 @@ class _Encoder(nn.Module):
         self.input_dropout = nn.Dropout(input_dropout)
         self.dropout = nn.Dropout(dropout)
         self.width = self.lstm.width if self.lstm else width
+
+    def freeze(self) -> None:
+        """Train no layer of the transformer any more; cache the outputs of those that can be."""
+        self.is_frozen = True
+        self.transformer.requires_grad_(False)
+        self.n_frozen = self._n_cacheable
+        self.frozen = None
+        if self.n_frozen:
+            self.frozen = FrozenLayerCache(self.transformer, self.layers, n_layers=self.n_frozen)
+        self.train(self.training)
+
+    @property
+    def _n_cacheable(self) -> int:
+        """Number of lower layers whose outputs depend on nothing but the subwords."""
+        return depth_of(self.transformer) - 1
+
+    def train(self, mode: bool = True) -> Self:
+        """Switch dropout on or off; a frozen transformer has none."""
+        super().train(mode)
+        if self.is_frozen:
+            self.transformer.eval()
+        return self
 
     def read(self, subwords: Tensor, mask: Tensor, convention: Tensor | None = None) -> Tensor:
         """Run the transformer and the BiLSTM: (rows, subwords, width)."""
@@ -186,6 +209,16 @@ class EntityEncoder(_Encoder):
             width = projected_width or width_of(transformer)
             self.marker = nn.Parameter(torch.randn(width) * 0.02)
 
+    def freeze(self) -> None:
+        """Train no layer of the transformer any more, nor what is below its upper layers."""
+        super().freeze()
+        if self.marker is not None and self.n_shared < depth_of(self.transformer) - 1:
+            self.marker.requires_grad_(False)
+
+    @property
+    def _n_cacheable(self) -> int:
+        return self.n_shared
+
     def forward(
         self, subwords: Tensor, mask: Tensor, convention: Tensor, owner: Tensor, mentions: Tensor
     ) -> Tensor:
@@ -262,6 +295,11 @@ class SharedTripleEncoder(nn.Module):
     def forward(self, subwords: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
         """Encode (distinct triples, subwords) to (distinct triples, width)."""
         return self.read_hidden(self.read_layers(subwords, input_mask), input_mask, word_mask)
+
+    def freeze(self) -> None:
+        """Cache the outputs of the layers; they are never trained through triples."""
+        transformer, n_layers = self._lower
+        self.frozen = FrozenLayerCache(transformer, n_layers=n_layers)
 
     def share_layers(self, transformer: nn.Module) -> None:
         """Use the layers of another transformer that has the same weights."""

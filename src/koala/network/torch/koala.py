@@ -183,6 +183,18 @@ class KoalaModel(nn.Module):
         if isinstance(self.triple_encoder, SharedTripleEncoder):
             self.triple_encoder.share_layers(other.text_encoder.transformer)
 
+    def freeze_encoders(self) -> None:
+        """Train only the heads from now on; outputs of frozen layers are cached."""
+        self.text_encoder.freeze()
+        if self.triple_encoder is not None:
+            self.triple_encoder.freeze()
+
+    def share_cache(self, other: "KoalaModel") -> None:
+        """Use the caches of another network over the same frozen transformer."""
+        self.text_encoder.frozen = other.text_encoder.frozen
+        if self.triple_encoder is not None and other.triple_encoder is not None:
+            self.triple_encoder.frozen = other.triple_encoder.frozen
+
     def clear_cache(self) -> None:
         """Drop the caches of frozen layers: from now on everything is encoded again."""
         self.text_encoder.frozen = None

@@ -108,19 +108,10 @@ def export_network(
     tables = public or PublicTables()
     round_weights(model, tables)
     batch = batcher.build(items)
-    arrays = {each.name: torch.from_numpy(getattr(batch, each.name)) for each in fields(Batch)}
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as name:
         temporary = Path(name)
-        paths = [temporary / NETWORK]
-        if model.triple_encoder is not None:
-            inputs = {name: arrays.pop(name) for name in TRIPLE_INPUTS}
-            paths.append(temporary / TRIPLES)
-            _export(_TripleGraph(model), inputs, (TRIPLE_VECTORS,), paths[1])
-            with torch.no_grad():
-                arrays[TRIPLE_VECTORS] = model.read_triples(*inputs.values())
-        outputs = OUTPUTS if model.triple_encoder is not None else OUTPUTS[:-1]
-        _export(_Graph(model, list(arrays)), arrays, outputs, paths[0])
+        paths = write_graphs(model, batch, temporary)
         packed = pack(paths, tables)
         if packed.shared:
             (temporary / TABLES).write_bytes(save(packed.shared))
@@ -141,6 +132,24 @@ def export_network(
         encoder=os.path.relpath(tables.file, folder) if tables.file else "",
     )
     write_card(complete, folder)
+
+
+def write_graphs(model: KoalaModel | HeadEnsemble, batch: Batch, folder: Path) -> list[Path]:
+    """Write a network as ONNX graphs with 32-bit weights: of texts and, if it reads any, triples.
+
+    `batch` is an example input for tracing.
+    """
+    arrays = {each.name: torch.from_numpy(getattr(batch, each.name)) for each in fields(Batch)}
+    paths = [folder / NETWORK]
+    if model.triple_encoder is not None:
+        inputs = {name: arrays.pop(name) for name in TRIPLE_INPUTS}
+        paths.append(folder / TRIPLES)
+        _export(_TripleGraph(model), inputs, (TRIPLE_VECTORS,), paths[1])
+        with torch.no_grad():
+            arrays[TRIPLE_VECTORS] = model.read_triples(*inputs.values())
+    outputs = OUTPUTS if model.triple_encoder is not None else OUTPUTS[:-1]
+    _export(_Graph(model, list(arrays)), arrays, outputs, paths[0])
+    return paths
 
 
 def _export(

@@ -67,7 +67,7 @@ def release(
     elif leaves_out_public:
         public = read_public(find_weights(settings.encoder.name))
     export_network(model, batcher, data.dev[:8], folder, card, public=public)
-    _copy_tokenizer(settings.encoder.name, folder)
+    copy_tokenizer(settings.encoder.name, folder)
     return measure(folder, source, written, calibration=calibration)
 
 
@@ -127,7 +127,7 @@ def _calibrate_written(
     return temperatures, fit_reranker(scored, temperatures)
 
 
-def _copy_tokenizer(encoder: str, folder: Path) -> None:
+def copy_tokenizer(encoder: str, folder: Path) -> None:
     """Copy the encoder's tokenizer, unless its vocabulary is the one that koala bundles."""
     path = find_weights(encoder) / TOKENIZER
     bundled = load_tokenizer().get_vocab()
