@@ -307,9 +307,9 @@ def test_a_folder_with_a_run_is_not_overwritten(settings, data, finished):
     with pytest.raises(KoalaError, match="--resume"):
         pretrain(settings, data, finished)
     other = replace(settings, seed=1, head=replace(settings.head, epochs=2))
-    with pytest.raises(KoalaError, match=r"seed: 0 there, 1 here, head\.epochs: 1 there, 2 here"):
+    with pytest.raises(KoalaError, match=r"seed: 0 there, 1 here; head\.epochs: 1 there, 2 here"):
         pretrain(other, data, finished, resume=True)
-    with pytest.raises(KoalaError, match=r"different data \(examples: 6 there, 5 here, subwords"):
+    with pytest.raises(KoalaError, match=r"different data \(examples: 6 there, 5 here; subwords"):
         pretrain(settings, replace(data, examples=data.examples[1:]), finished, resume=True)
     assert pretrain(settings, data, finished, resume=True).is_finished
 
