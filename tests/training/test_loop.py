@@ -22,8 +22,10 @@ from koala.training.checkpoint import (  # noqa: E402
     save_checkpoint,
 )
 from koala.training.data import add_gold_candidates, build_training_data  # noqa: E402
+from koala.training.interpolation import interpolate_runs  # noqa: E402
 from koala.training.loop import Training  # noqa: E402
 from koala.training.optimizer import set_rates  # noqa: E402
+from koala.training.run import SETTINGS  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -267,3 +269,19 @@ def test_a_network_can_learn_from_annotators_alone(base, tmp_path):
     )
     assert gold_moves > 0
     assert moves == 0
+
+
+def test_interpolated_weights_lie_between_two_stages(base, data, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder, start in ((first, ""), (second, str(first))):
+        settings = with_training(base, epochs=1, start=start, seed=len(start) and 1)
+        Training(settings, data, folder).run()
+        (folder / SETTINGS).write_text(settings.to_toml())
+    interpolate_runs(first, second, tmp_path / "between", share=0.25)
+    one, two, between = (load_file(tmp_path / n / BEST) for n in ("first", "second", "between"))
+    name = "model.states.output.weight"
+    assert not torch.equal(one[name], two[name])
+    assert torch.allclose(between[name], 0.75 * one[name] + 0.25 * two[name], atol=1e-6)
+    assert torch.equal(between["model.crf.transitions"], two["model.crf.transitions"])
+    with pytest.raises(FileError, match="already holds a run"):
+        interpolate_runs(first, second, second)

@@ -17,6 +17,7 @@ from koala.cli import (
     discovery,
     encoders,
     evaluate,
+    interpolate,
     knowledge,
     mcp,
     models,
@@ -48,6 +49,7 @@ app.command("train-discovery", epilog=discovery.EXAMPLE)(discovery.train_discove
 # Its name in earlier versions.
 app.command("train-participants", hidden=True)(discovery.train_discovery_cli)
 app.command("ablate", epilog=ablate.EXAMPLE)(ablate.ablate_cli)
+app.command("interpolate", epilog=interpolate.EXAMPLE)(interpolate.interpolate_cli)
 app.command("calibrate", epilog=calibrate.EXAMPLE)(calibrate.calibrate_cli)
 app.command("export", epilog=models.EXPORT_EXAMPLE)(models.export_cli)
 app.command("models", epilog=models.MODELS_EXAMPLE)(models.models_cli)
