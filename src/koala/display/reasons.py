@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from koala.display.changes import Change, describe_evidence, find_changes
 from koala.display.marks import SYMBOLS, name_of
-from koala.display.markup import escape, join_lines
+from koala.display.markup import escape, escape_part, join_lines
 from koala.grid.explanation import Explanation, Reason
 
 _LEVELS = (0.05, 0.1, 0.2, 0.4)
@@ -48,14 +48,8 @@ def _mark(sentence: str, mentions: Sequence[tuple[int, int]]) -> str:
         if first >= end:
             parts += [sentence[end:first], sentence[first:last]]
             end = last
-    escaped = [_escape_part(part) for part in [*parts, sentence[end:]]]
+    escaped = [escape_part(part) for part in [*parts, sentence[end:]]]
     return "".join(f"<mark>{p}</mark>" if i % 2 else p for i, p in enumerate(escaped))
-
-
-def _escape_part(text: str) -> str:
-    """Escape a part of a sentence; keep the white space at its ends."""
-    before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
-    return f"{before}{escape(text)}{after}"
 
 
 def _render_heat(explanation: Explanation, key: str) -> str:
