@@ -62,7 +62,7 @@ def render_page(shown: Sequence[Shown], *, title: str = "Entities, step by step"
     groups = [build_groups(grid, f"grid-{number}") for number, grid in enumerate(grids, 1)]
     rules = "".join(each.render_css() for each in groups)
     sections = list(map(_render_section, shown, groups))
-    body = [_render_contents(grids) if len(grids) > 1 else "", _render_legend(grids), *sections]
+    body = [_render_contents(grids) if len(grids) > 1 else "", render_legend(grids), *sections]
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -104,7 +104,8 @@ def _render_contents(grids: Sequence[Grid]) -> str:
     )
 
 
-def _render_legend(grids: Sequence[Grid]) -> str:
+def render_legend(grids: Sequence[Grid]) -> str:
+    """Render the meaning of the symbols that grids use."""
     cells = [(row, i) for grid in grids for row in grid.rows for i in range(len(row.steps))]
     items = [_render_key(kind.value, SYMBOLS[kind], WORDS[kind]) for kind in Kind]
     items.append(_render_key(Kind.EXISTS, UNKNOWN, "location unknown"))

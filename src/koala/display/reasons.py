@@ -17,14 +17,21 @@ _LEVELS = (0.05, 0.1, 0.2, 0.4)
 
 def render_reasons(explanation: Explanation, key: str) -> str:
     """Render the reasons that follow a grid; ids start with `key`."""
-    changes = [_render_change(change) for change in find_changes(explanation)]
     heat = _render_heat(explanation, key)
     parts = [
         "<h3>Why</h3>",
-        *(['<ul class="reasons">', *changes, "</ul>"] if changes else ["<p>Nothing changes.</p>"]),
+        render_changes(explanation),
         f"<h3>What was read</h3>\n{heat}" if heat else '<p class="quiet">No triples were read.</p>',
     ]
     return join_lines(parts)
+
+
+def render_changes(explanation: Explanation) -> str:
+    """Render the reasons of all changes as a list."""
+    changes = [_render_change(change) for change in find_changes(explanation)]
+    if not changes:
+        return "<p>Nothing changes.</p>"
+    return join_lines(['<ul class="reasons">', *changes, "</ul>"])
 
 
 def _render_change(change: Change) -> str:
