@@ -113,13 +113,13 @@ def mark_location(grid: Grid, row: Row, position: int) -> str:
     return text + (UNNAMED if is_marked else "")
 
 
-def has_unnamed(grid: Grid) -> bool:
-    """Tell whether any entity or location of a grid has the mark."""
-    return any(
-        mark_name(grid, row) != name_of(row)
-        or any(map(is_unnamed, [grid] * len(row.locations), row.locations, row.location_spans))
-        for row in grid.rows
-    )
+def list_unnamed(grid: Grid) -> list[str]:
+    """Give the entities and locations that the text does not name."""
+    names = [name_of(row) for row in grid.rows if grid.is_grounded and not row.mentions]
+    for row in grid.rows:
+        places = zip(row.locations, row.location_spans, strict=True)
+        names += [clean(location) for location, span in places if is_unnamed(grid, location, span)]
+    return list(dict.fromkeys(names))
 
 
 def describe(cell: Cell) -> str:

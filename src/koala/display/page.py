@@ -22,9 +22,9 @@ from koala.display.marks import (
     describe,
     find_problems,
     grid_of,
-    has_unnamed,
     is_contradiction,
     kind_of,
+    list_unnamed,
     location_of,
     mark_location,
     mark_name,
@@ -113,7 +113,7 @@ def render_legend(grids: Sequence[Grid]) -> str:
         items.append(_render_key("confidence", "%", "confidence"))
     if any(is_contradiction(row, i) for row, i in cells):
         items.append(_render_key("contradiction", "!", "contradicts the steps before"))
-    if any(map(has_unnamed, grids)):
+    if any(map(list_unnamed, grids)):
         items.append(_render_key("unnamed", UNNAMED, "not named in the text"))
     return join_lines(['<ul class="legend" aria-label="Legend">', *items, "</ul>"])
 

@@ -25,10 +25,10 @@ from koala.display.marks import (
     clean,
     find_problems,
     grid_of,
-    has_unnamed,
     is_contradiction,
     is_unnamed,
     kind_of,
+    list_unnamed,
     mark_location,
     mark_name,
     shorten,
@@ -183,7 +183,7 @@ def _build_legend(grid: Grid, width: int) -> Text:
     """Build the legend; lines break between entries, not within one."""
     entries = [Text(f"{SYMBOLS[kind]} {WORDS[kind]}", _STYLES[kind]) for kind in Kind]
     entries.append(Text("? location unknown"))
-    if has_unnamed(grid):
+    if list_unnamed(grid):
         entries.append(Text(f"{UNNAMED} not named in the text"))
     lines = [entries.pop(0)]
     for entry in entries:
