@@ -1,7 +1,11 @@
 """Tracker: text → Grid; runs annotation, knowledge retrieval, the network and decoding."""
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TypeVar
 
 from koala.decoding import Decoding, parse_decoding
 from koala.discovery.add import add_entities
@@ -31,6 +35,7 @@ from koala.tasks import PROPARA, find_task
 from koala.text.language import is_english
 
 Progress = Callable[[int, int], None]
+Result = TypeVar("Result")
 
 
 class Tracker:
@@ -108,6 +113,50 @@ class Tracker:
             text, entities, find=find, id=id, question=question, fixed=fixed
         )
         return self.track_all([procedure])[0]
+
+    async def track_async(
+        self,
+        text: str | Sequence[str],
+        entities: Sequence[str] | None = None,
+        *,
+        find: bool = False,
+        id: str = "text",
+        question: str = "",
+        fixed: FixedCells | None = None,
+    ) -> Grid:
+        """Track as `track` does, off the event loop.
+
+        All texts of a process are tracked one after the other in one thread, because the tagger and
+        its caches are not made for several. A cancelled call that has not begun is never run; one
+        that has begun runs to its end, and its grid is dropped.
+        """
+        return await _run_in_worker(
+            partial(self.track, text, entities, find=find, id=id, question=question, fixed=fixed)
+        )
+
+    async def explain_async(
+        self,
+        text: str | Sequence[str],
+        entities: Sequence[str] | None = None,
+        *,
+        find: bool = False,
+        id: str = "text",
+        question: str = "",
+        fixed: FixedCells | None = None,
+    ) -> Explanation:
+        """Explain as `explain` does, off the event loop, as `track_async` does."""
+        return await _run_in_worker(
+            partial(self.explain, text, entities, find=find, id=id, question=question, fixed=fixed)
+        )
+
+    async def track_all_async(self, procedures: Iterable[Procedure]) -> AsyncIterator[Grid]:
+        """Give the grid of each procedure as soon as it is tracked; cancelling stops in between.
+
+        `async for grid in tracker.track_all_async(procedures): …`
+        """
+        for procedure in procedures:
+            (grid,) = await _run_in_worker(partial(self.track_all, [procedure]))
+            yield grid
 
     def track_all(
         self,
@@ -270,3 +319,12 @@ def sign_store(settings: KnowledgeSettings) -> str:
 
 def _sign_own() -> str:
     return f"knowledge:{Store.open_cached(BUNDLED_STORE).signature}"
+
+
+async def _run_in_worker(work: Callable[[], Result]) -> Result:
+    return await asyncio.get_running_loop().run_in_executor(_open_worker(), work)
+
+
+@lru_cache(maxsize=1)
+def _open_worker() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="koala")

@@ -13,7 +13,8 @@ import pytest
 import koala
 from koala.bulk.journal import Job, Journal
 from koala.bulk.local import CHUNK, Plan, run_local
-from koala.bulk.records import LONGEST, Limits, read_records
+from koala.bulk.records import Limits, read_records
+from koala.bulk.sources import LONGEST
 from koala.errors import FileError, KoalaError
 from koala.registry import sign, sign_knowledge
 

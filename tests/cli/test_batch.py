@@ -33,7 +33,7 @@ def test_show_reads_the_output_of_batch(koala, source, tmp_path):
         (("-", "-o", "out"), "does not read stdin"),
         (("in.jsonl", "-", "-o", "out"), "does not read stdin"),
         (("in.jsonl", "-o", "-"), "does not write to stdout"),
-        (("in.jsonl", "-o", "out.parquet"), "writes plain JSON lines"),
+        (("in.jsonl", "-o", "out.tsv"), "writes plain JSON lines"),
         (("in.jsonl", "-o", "out.jsonl.GZ"), "writes plain JSON lines"),
         (("in.jsonl", "-o", "in.jsonl"), "Write to another file"),
         (("in.jsonl", "./in.jsonl", "-o", "../in/in.jsonl"), "Write to another file"),

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from koala.bundled.examples import read_example
 from koala.errors import KoalaError
-from koala.grid import Grid, Row
+from koala.grid import Grid, Row, TextSpan
 from koala.grid.views import (
     Combination,
     Stay,
@@ -42,6 +44,27 @@ def test_what_is_in_the_tube_counts_what_is_inside_its_contents():
 def test_questions_that_cannot_be_answered_are_refused(location, step, problem):
     with pytest.raises(KoalaError, match=problem):
         find_at(LAB, location, step)
+
+
+def test_a_grid_is_asked_directly():
+    assert LAB.at("tube", step=2) == find_at(LAB, "tube", 2)
+
+
+def test_views_of_a_grounded_grid_say_where_its_words_stand():
+    text = "Add buffer to the tube."
+    row = Row.from_locations("buffer", ["?", "tube"])
+    cell = replace(row.steps[0], location_span=TextSpan(18, 22))
+    grid = Grid("1", (text,), (replace(row, steps=(cell,)),), None, (TextSpan(0, 23),))
+    span = {"start": 18, "end": 22}
+    (locations,) = find_views([grid], "locations")
+    assert locations["location_spans"] == [{"?": None}, {"tube": span}]
+    (steps,) = find_views([grid], "steps")
+    assert steps["steps"][0]["span"] == {"start": 0, "end": 23}
+    assert steps["steps"][0]["moves"][0]["to_span"] == span
+    (timeline,) = find_views([grid], "timeline")
+    assert [stay["span"] for stay in timeline["timeline"]["buffer"]] == [None, span]
+    assert "span" not in str(find_views([LAB], "steps"))
+    assert "location_spans" not in find_views([LAB], "locations")[0]
 
 
 def test_locations_hold_every_entity_that_exists():
@@ -87,6 +110,7 @@ def test_pancakes_are_combined_as_a_cook_would_say():
 def test_views_are_plain_values_under_their_name():
     (found,) = find_views([LAB], "timeline")
     assert found["timeline"]["DNA"][1] == {"location": "tube", "first": 3, "last": 3}
-    assert {"steps", "combinations"} == set(find_views([LAB], "recipe")[0]["recipe"])
-    with pytest.raises(KoalaError, match="Known: locations, steps, timeline, recipe"):
+    for name in ("combinations", "recipe"):
+        assert {"steps", "combinations"} == set(find_views([LAB], name)[0][name])
+    with pytest.raises(KoalaError, match="Known: locations, steps, timeline, combinations"):
         find_views([LAB], "sideways")

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+from koala.bulk.tables import check_replaceable, publish
 from koala.errors import FileError, KoalaError
 from koala.files import parse_json, read_text, try_lock, write_text
 
@@ -64,8 +65,7 @@ class Journal:
     def _open(self, *, resume: bool) -> Position:
         if not self.output.parent.is_dir():
             raise FileError(self.output, "its folder is missing. Make it first.")
-        if self.output.is_dir():
-            raise FileError(self.output, "this is a folder, a file was expected.")
+        check_replaceable(self.output)
         if self._journal.is_file() and self.output.exists() and not self._part.exists():
             # Killed while the files were renamed: the run was finished.
             self._rename_rest(self._read())
@@ -117,7 +117,8 @@ class Journal:
         """Give the files their final names; without bad records there is no OUT.errors."""
         self._save()
         self.close()
-        self._part.replace(self.output)
+        # Killed here, a run still has all its lines, and writes its table again when resumed.
+        publish(self._part, self.output)
         self._rename_rest(self.position)
 
     def give_up(self) -> None:

@@ -16,7 +16,9 @@ from typing import Protocol
 from koala.bulk.chunk import Lines, track_records
 from koala.bulk.journal import Job, Journal, Position, list_files
 from koala.bulk.processes import end_with_parent, without_interrupts
-from koala.bulk.records import Limits, Record, measure, read_records
+from koala.bulk.records import Limits, Record, read_records
+from koala.bulk.sources import measure, measure_source
+from koala.bulk.tables import check_format
 from koala.errors import FileError, KoalaError
 from koala.registry import AUTO, Trackers, load, sign, sign_knowledge
 
@@ -88,7 +90,8 @@ def run_job(
     plan = plan or Plan()
     total = measure(inputs)
     _check_apart(inputs, output)
-    sizes = tuple((path.name, path.stat().st_size) for path in inputs)
+    check_format(output)
+    sizes = tuple((path.name, measure_source(path)) for path in inputs)
     knowledge = sign_knowledge(model, has_knowledge=plan.has_knowledge)
     job = Job(sizes, sign(model), knowledge, CHUNK)
     with Journal(output, job, resume=resume) as journal:
@@ -120,7 +123,7 @@ def _check_any(inputs: Sequence[Path], journal: Journal) -> None:
     if not n_records:
         names = ", ".join(map(str, inputs))
         raise KoalaError(
-            f"{names}: no record was found; JSON lines or a .parquet table were expected."
+            f"{names}: no record was found; JSON lines, or a .csv or .parquet table, were expected."
         )
     if n_bad < n_records:
         return

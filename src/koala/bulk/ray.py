@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from koala.errors import KoalaError, install_command
+from koala.errors import KoalaError, needs_extra
 
 TRIES = 3
 """How often an item is tried if its worker dies."""
@@ -133,14 +133,9 @@ def open_cluster(address: str | None = None, *, n_workers: int = 1) -> Iterator[
     If Ray is already initialized in this process, it is used and left running.
     """
     os.environ.update({key: os.environ.get(key, value) for key, value in _QUIET.items()})
-    try:
+    with needs_extra("ray", "--engine ray"):
         import ray
         import ray.data
-    except ImportError as error:
-        raise KoalaError(
-            f"--engine ray needs {error.name}, which is not installed. "
-            f"Install it with: {install_command('ray')}"
-        ) from None
     for handler in logging.getLogger("ray.data").handlers:
         if isinstance(handler, logging.StreamHandler):
             handler.setLevel(logging.CRITICAL + 1)

@@ -1,24 +1,20 @@
 """Files of procedures → records, streamed; a bad record does not stop the others."""
 
-import gzip
 import itertools
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
-from typing import IO, Any, TypeGuard
+from typing import Any, TypeGuard
 
+from koala.bulk.sources import LONGEST, N_EXTRA, measure_source, read_source
 from koala.corpora.jsonl import read_example
 from koala.document import Procedure
 from koala.document.build import build_steps
-from koala.errors import FileError, KoalaError, install_command
+from koala.errors import KoalaError
 from koala.files import parse_json
-
-LONGEST = 1 << 22
-"""Maximum length of a line in bytes; a longer line is a bad record."""
 
 _FIELDS = ("id", "text", "steps", "entities", "question", "prompt")
 """Fields that are read; null counts as missing. Earlier versions called the question "prompt"."""
@@ -77,71 +73,9 @@ def _chain(paths: Sequence[Path]) -> Iterator[Record]:
     before = 0
     numbers = itertools.count(1)
     for path in paths:
-        reader = _read_table if path.suffix == ".parquet" else _read_lines
-        for line, raw, done in reader(path):
+        for line, raw, done in read_source(path):
             yield Record(path.name, line, raw, before + done, next(numbers))
-        before += path.stat().st_size
-
-
-def measure(paths: Sequence[Path]) -> int:
-    """Give the total size of all files in bytes; refuse missing ones."""
-    total = 0
-    for path in paths:
-        if not path.is_file():
-            problem = "this is a folder" if path.is_dir() else "no such file"
-            raise FileError(path, f"{problem}; a file of procedures was expected.")
-        total += path.stat().st_size
-    return total
-
-
-def _read_lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
-    number = 0
-    try:
-        for number, line, done in _split_lines(path):
-            yield number, line, done
-    except (OSError, EOFError, zlib.error) as error:
-        problem = f"damaged after line {number}"
-        if not number and isinstance(error, OSError):
-            is_other = isinstance(error, gzip.BadGzipFile)
-            problem = "not a gzip file" if is_other else "cannot be read"
-        raise FileError(path, f"{problem} ({error}).") from None
-
-
-def _split_lines(path: Path) -> Iterator[tuple[int, bytes, int]]:
-    with path.open("rb") as source:
-        file: IO[bytes] | gzip.GzipFile = source
-        if path.suffix == ".gz":
-            file = gzip.GzipFile(fileobj=source)
-        number = 0
-        while line := file.readline(LONGEST + 1):
-            number += 1
-            rest = line
-            # The rest of a line that is too long is skipped in parts, never held in memory.
-            while not rest.endswith(b"\n") and len(rest) > LONGEST:
-                rest = file.readline(LONGEST + 1)
-            yield number, line.rstrip(b"\r\n") if len(line) <= LONGEST else line, source.tell()
-
-
-def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any], int]]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise KoalaError(
-            f"Parquet files need pyarrow. Install it with: {install_command('parquet')}"
-        ) from None
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            n_rows, size = file.metadata.num_rows, path.stat().st_size
-            for batch in file.iter_batches(batch_size=256):
-                for row in batch.to_pylist():
-                    number += 1
-                    value = {key: field for key, field in row.items() if field is not None}
-                    yield number, value, size * number // n_rows
-    except (ArrowException, OSError) as error:
-        # Damaged pages raise an OSError without an errno.
-        problem = f"damaged after row {number}" if number else "not a Parquet file"
-        raise FileError(path, f"{problem} ({error}).") from None
+        before += measure_source(path)
 
 
 def parse_record(record: Record, limits: Limits) -> Task:
@@ -154,6 +88,11 @@ def open_record(record: Record, limits: Limits) -> dict[str, Any]:
     value = _parse(record.raw) if isinstance(record.raw, bytes) else _to_json(record.raw)
     if not isinstance(value, dict):
         raise KoalaError(f"The record is a {type(value).__name__}; a JSON object was expected.")
+    if N_EXTRA in value:
+        raise KoalaError(
+            f"The line has {value[N_EXTRA]} more cells than the header. Put cells that contain "
+            "the separator in quotation marks."
+        )
     _check_size(value, limits)
     return value
 

@@ -17,15 +17,17 @@ from koala.errors import KoalaError
 
 EXAMPLE = "Example: koala batch protocols.jsonl -o grids.jsonl --workers 2"
 
-_OTHER_SUFFIXES = {".parquet", ".gz", ".bz2", ".xz", ".zst", ".zip", ".csv", ".tsv"}
-"""File name suffixes that promise another format than plain JSON lines."""
+_OTHER_SUFFIXES = {".gz", ".bz2", ".xz", ".zst", ".zip", ".tsv"}
+"""File name suffixes of formats that koala batch does not write."""
 
 
 def batch_cli(
     inputs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IN", help="Procedures: JSON lines (plain or .gz) or .parquet tables."
+            metavar="IN",
+            help="Procedures: JSON lines (plain or .gz), .csv, .tsv or .parquet tables, or folders "
+            "of saved Hugging Face datasets.",
         ),
     ],
     output: Annotated[
@@ -34,7 +36,8 @@ def batch_cli(
             "-o",
             "--output",
             metavar="OUT",
-            help="Grids, as JSON lines. Bad records are listed in OUT.errors.",
+            help="Grids, as JSON lines, or by its suffix as a .csv or .parquet table or a "
+            ".dataset folder. Bad records are listed in OUT.errors.",
         ),
     ],
     workers: Annotated[
@@ -55,16 +58,18 @@ def batch_cli(
         bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
     ] = True,
 ) -> None:
-    """Track many procedures: one JSON object per line in, one grid per line out, in order.
+    """Track many procedures: one record per line or row in, one grid out, in order.
 
     A record is {"id", "text" or "steps", "entities"}. Without entities, they
-    are found in the text; other fields are copied to the output. After an
-    interruption at any moment, the same command with --resume continues.
+    are found in the text; other fields are copied to the output. In a CSV table,
+    entities are separated by |. A CSV output has a line for every entity and step.
+    After an interruption at any moment, the same command with --resume continues.
     Both engines write the same bytes, and each can resume a run of the other.
     """
     from koala.bulk.ids import count_repeated
     from koala.bulk.local import Plan, run_local
     from koala.bulk.ray_chunks import run_ray
+    from koala.bulk.tables import find_format
 
     check_address(engine, address)
     check_files(inputs, output)
@@ -75,7 +80,7 @@ def batch_cli(
     tell(f"Wrote {output}: {done.n_records - done.n_bad:,} grids.")
     if done.n_bad:
         tell(f"{done.n_bad:,} records could not be tracked; see {output}.errors for the reasons.")
-    if n_repeated := count_repeated(output):
+    if find_format(output) == "jsonl" and (n_repeated := count_repeated(output)):
         tell(
             f"Warning: {n_repeated:,} grids repeat the id of an earlier one; koala show does not "
             "accept such a file."
@@ -112,6 +117,6 @@ def check_files(inputs: Sequence[Path], output: Path) -> None:
         )
     if output.suffix.lower() in _OTHER_SUFFIXES:
         raise KoalaError(
-            f"koala batch writes plain JSON lines, but the suffix of {output.name} names another "
-            "format. Give -o a name such as grids.jsonl."
+            "koala batch writes plain JSON lines, .csv, .parquet or .dataset, but the suffix of "
+            f"{output.name} names another format. Give -o a name such as grids.jsonl."
         )

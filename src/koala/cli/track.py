@@ -20,7 +20,8 @@ class View(StrEnum):
     LOCATIONS = "locations"
     STEPS = "steps"
     TIMELINE = "timeline"
-    RECIPE = "recipe"
+    COMBINATIONS = "combinations"
+    RECIPE = "recipe"  # an earlier name of combinations
 
 
 _FORMATS_WITH_REASONS = (GridFormat.TABLE, GridFormat.JSON, GridFormat.HTML)
@@ -84,7 +85,7 @@ def track_cli(
         View | None,
         typer.Option(
             help="Print a view of the grid instead: contents of every location, changes of every "
-            "step, timeline of every entity, or what a recipe combines."
+            "step, timeline of every entity, or what is combined with what in a recipe."
         ),
     ] = None,
     knowledge: Annotated[

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-from koala.grid import Cell, Grid, Row
+from koala.grid import Cell, Grid, Row, TextSpan
 from koala.grid.explanation import Explanation
 from koala.grid.states import ABSENT, UNKNOWN, Action, action_of
 
@@ -84,6 +84,42 @@ def location_of(cell: Cell) -> str:
     """Give the location to show in a cell; empty if the symbol says it all."""
     hidden = not cell.exists and kind_of(cell) in (Kind.DESTROY, Kind.ABSENT)
     return "" if hidden else clean(cell.after)
+
+
+UNNAMED = "*"
+"""Mark after an entity or a location that the text does not name."""
+
+
+def is_unnamed(grid: Grid, location: str, span: TextSpan | None) -> bool:
+    """Tell whether a location of a grounded grid is not named in the text."""
+    return grid.is_grounded and span is None and location not in (ABSENT, UNKNOWN)
+
+
+def mark_name(grid: Grid, row: Row) -> str:
+    """Give the aliases of an entity, with a mark if the text never names it."""
+    is_marked = grid.is_grounded and not row.mentions
+    return name_of(row) + (UNNAMED if is_marked else "")
+
+
+def mark_location(grid: Grid, row: Row, position: int) -> str:
+    """Give a location as a cell shows it, with a mark if the text does not name it.
+
+    Position 0 is before step 1, which shows `-`, too.
+    """
+    cell = row.steps[position - 1] if position else None
+    text = location_of(cell) if cell else clean(row.initial)
+    span = row.location_spans[position]
+    is_marked = bool(text) and is_unnamed(grid, row.locations[position], span)
+    return text + (UNNAMED if is_marked else "")
+
+
+def list_unnamed(grid: Grid) -> list[str]:
+    """Give the entities and locations that the text does not name."""
+    names = [name_of(row) for row in grid.rows if grid.is_grounded and not row.mentions]
+    for row in grid.rows:
+        places = zip(row.locations, row.location_spans, strict=True)
+        names += [clean(location) for location, span in places if is_unnamed(grid, location, span)]
+    return list(dict.fromkeys(names))
 
 
 def describe(cell: Cell) -> str:

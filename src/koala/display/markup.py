@@ -11,6 +11,12 @@ def escape(text: str) -> str:
     return html.escape(clean(text))
 
 
+def escape_part(text: str) -> str:
+    """Escape a part of a sentence; keep the white space at its ends."""
+    before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
+    return f"{before}{escape(text)}{after}"
+
+
 def join_lines(parts: Iterable[str]) -> str:
     """Join parts with line breaks, without the empty ones."""
     return "\n".join(part for part in parts if part)

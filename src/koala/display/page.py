@@ -10,8 +10,10 @@ from types import MappingProxyType
 
 from koala.display.drawing import render_svg
 from koala.display.graph import build_graph
+from koala.display.grounding import Groups, build_groups
 from koala.display.marks import (
     SYMBOLS,
+    UNNAMED,
     WORDS,
     Kind,
     Shown,
@@ -22,7 +24,10 @@ from koala.display.marks import (
     grid_of,
     is_contradiction,
     kind_of,
+    list_unnamed,
     location_of,
+    mark_location,
+    mark_name,
     name_of,
     title_of,
 )
@@ -30,7 +35,7 @@ from koala.display.markup import escape, join_lines
 from koala.display.reasons import render_reasons
 from koala.grid import Cell, Grid, Row
 from koala.grid.explanation import Explanation
-from koala.grid.states import ABSENT, UNKNOWN
+from koala.grid.states import ABSENT, UNKNOWN, Action
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _PAPER = 140  # letters in a line of a printed page, A4 or Letter in landscape format
@@ -53,9 +58,11 @@ def render_page(shown: Sequence[Shown], *, title: str = "Entities, step by step"
     Several grids get a table of contents.
     """
     css = files("koala.display").joinpath("page.css").read_text(encoding="utf-8")
-    sections = [_render_section(each, number) for number, each in enumerate(shown, 1)]
     grids = [grid_of(each) for each in shown]
-    body = [_render_contents(grids) if len(grids) > 1 else "", _render_legend(grids), *sections]
+    groups = [build_groups(grid, f"grid-{number}") for number, grid in enumerate(grids, 1)]
+    rules = "".join(each.render_css() for each in groups)
+    sections = list(map(_render_section, shown, groups))
+    body = [_render_contents(grids) if len(grids) > 1 else "", render_legend(grids), *sections]
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -65,7 +72,7 @@ def render_page(shown: Sequence[Shown], *, title: str = "Entities, step by step"
 <meta name="color-scheme" content="light dark">
 <title>{escape(title)}</title>
 <style>
-{css}</style>
+{css}{rules}</style>
 </head>
 <body>
 <main>
@@ -97,7 +104,8 @@ def _render_contents(grids: Sequence[Grid]) -> str:
     )
 
 
-def _render_legend(grids: Sequence[Grid]) -> str:
+def render_legend(grids: Sequence[Grid]) -> str:
+    """Render the meaning of the symbols that grids use."""
     cells = [(row, i) for grid in grids for row in grid.rows for i in range(len(row.steps))]
     items = [_render_key(kind.value, SYMBOLS[kind], WORDS[kind]) for kind in Kind]
     items.append(_render_key(Kind.EXISTS, UNKNOWN, "location unknown"))
@@ -105,6 +113,8 @@ def _render_legend(grids: Sequence[Grid]) -> str:
         items.append(_render_key("confidence", "%", "confidence"))
     if any(is_contradiction(row, i) for row, i in cells):
         items.append(_render_key("contradiction", "!", "contradicts the steps before"))
+    if any(map(list_unnamed, grids)):
+        items.append(_render_key("unnamed", UNNAMED, "not named in the text"))
     return join_lines(['<ul class="legend" aria-label="Legend">', *items, "</ul>"])
 
 
@@ -112,16 +122,15 @@ def _render_key(name: str, symbol: str, meaning: str) -> str:
     return f'<li><span class="key {name}">{symbol}</span> {meaning}</li>'
 
 
-def _render_section(shown: Shown, number: int) -> str:
-    grid = grid_of(shown)
-    key = f"grid-{number}"
+def _render_section(shown: Shown, groups: Groups) -> str:
+    grid, key = groups.grid, groups.key
     problems = [f'<p class="problem">! {escape(text)}</p>' for text in find_problems(grid)]
     parts = [
         f'<section id="{key}" aria-labelledby="{key}-title">',
         f'<h2 id="{key}-title">{escape(title_of(grid))}</h2>',
-        _render_grid(grid, key) if grid.rows else '<p class="quiet">No entities.</p>',
+        render_grid(groups) if grid.rows else '<p class="quiet">No entities.</p>',
         *problems,
-        _render_sentences(grid, key) if grid.steps else "",
+        render_sentences(groups) if grid.steps else "",
         _render_graph(grid, key),
         render_reasons(shown, key) if isinstance(shown, Explanation) else "",
         f'<p class="signature">{escape(grid.signature)}</p>' if grid.signature else "",
@@ -130,7 +139,9 @@ def _render_section(shown: Shown, number: int) -> str:
     return join_lines(parts)
 
 
-def _render_grid(grid: Grid, key: str) -> str:
+def render_grid(groups: Groups) -> str:
+    """Render the table of a grid; an element with the id KEY-title names it."""
+    grid, key = groups.grid, groups.key
     wide = " wide" if _is_wide(grid) else ""
     numbers = [
         f'<th scope="col" title="{escape(sentence)}"><a href="#{key}-step-{number}">'
@@ -144,7 +155,7 @@ def _render_grid(grid: Grid, key: str) -> str:
         *numbers,
         "</tr></thead>",
         "<tbody>",
-        *(_render_row(grid, row) for row in grid.rows),
+        *(_render_row(groups, number) for number in range(len(grid.rows))),
         "</tbody>",
         "</table></div>",
     ]
@@ -161,27 +172,55 @@ def _is_wide(grid: Grid) -> bool:
     return sum(max(map(len, column), default=0) + 4 for column in words) > _PAPER
 
 
-def _render_row(grid: Grid, row: Row) -> str:
+def _render_row(groups: Groups, number: int) -> str:
+    grid, row = groups.grid, groups.grid.rows[number]
     kind = Kind.ABSENT if row.initial == ABSENT else Kind.EXISTS
     spoken = _render_hidden(f"{WORDS[kind]} ") if kind == Kind.ABSENT else ""
     parts = [
-        f'<tr><th scope="row">{escape(name_of(row))}</th>',
-        f'<td class="start {kind}">{spoken}{escape(row.initial)}</td>',
-        *(_render_cell(grid, row, index) for index in range(len(row.steps))),
+        f'<tr><th scope="row"{_class(groups.of_entity(number))}>'
+        f"{_render_unnamed(mark_name(grid, row))}</th>",
+        f"<td{_class('start', kind, *groups.of_cell(number, -1))}>{spoken}"
+        f"{_render_location(groups, row, 0)}</td>",
+        *(_render_cell(groups, number, index) for index in range(len(row.steps))),
         "</tr>",
     ]
     return join_lines(parts)
 
 
-def _render_cell(grid: Grid, row: Row, index: int) -> str:
+def _class(*names: str) -> str:
+    """Give the class attribute for some names, of which some may be empty."""
+    some = " ".join(name for name in names if name)
+    return f' class="{some}"' if some else ""
+
+
+def _render_location(groups: Groups, row: Row, position: int) -> str:
+    """Render a location; where it begins, it is a link to the words that name it."""
+    text = _render_unnamed(mark_location(groups.grid, row, position))
+    target = groups.of_location(row.location_spans[position])
+    begins = position == 0 or row.steps[position - 1].action != Action.NONE
+    return f'<a href="#{target}">{text}</a>' if text and target and begins else text
+
+
+def _render_unnamed(text: str) -> str:
+    """Render a name, and its mark with a word for screen readers."""
+    own = text.removesuffix(UNNAMED)
+    if own == text:
+        return escape(text)
+    mark = f'<span aria-hidden="true">{UNNAMED}</span>'
+    return f"{escape(own)}{mark}{_render_hidden(' (not named in the text)')}"
+
+
+def _render_cell(groups: Groups, number: int, index: int) -> str:
+    grid, row = groups.grid, groups.grid.rows[number]
     cell = row.steps[index]
     kind = kind_of(cell)
     label = escape(f"{name_of(row)}, step {index + 1}: {_describe(cell)}")
     parts = [
-        f'<td class="{kind}" title="{label}\n{escape(grid.steps[index])}">',
+        f"<td{_class(kind, *groups.of_cell(number, index))} "
+        f'title="{label}\n{escape(grid.steps[index])}">',
         f'<span class="mark" aria-hidden="true">{SYMBOLS[kind]}</span>',
         _render_hidden(f"{_SPOKEN[kind]} "),
-        f'<span class="place">{escape(location_of(cell))}</span>',
+        f'<span class="place">{_render_location(groups, row, index + 1)}</span>',
     ]
     if is_contradiction(row, index):
         parts.append(f' <span class="contradiction">! from {escape(cell.before)}</span>')
@@ -204,10 +243,12 @@ def _confidence(cell: Cell) -> str:
     return "" if confidence is None else f"{confidence:.0%}"
 
 
-def _render_sentences(grid: Grid, key: str) -> str:
+def render_sentences(groups: Groups) -> str:
+    """Render the steps as a list; pointing at a cell of the grid marks its words."""
+    grid, key = groups.grid, groups.key
     items = [
-        f'<li id="{key}-step-{number}">{escape(sentence)}</li>'
-        for number, sentence in enumerate(grid.steps, 1)
+        f'<li id="{key}-step-{index + 1}">{groups.render_step(index)}</li>'
+        for index in range(len(grid.steps))
     ]
     return join_lines([f'<ol aria-label="Steps of procedure {escape(grid.id)}">', *items, "</ol>"])
 

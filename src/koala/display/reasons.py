@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from koala.display.changes import Change, describe_evidence, find_changes
 from koala.display.marks import SYMBOLS, name_of
-from koala.display.markup import escape, join_lines
+from koala.display.markup import escape, escape_part, join_lines
 from koala.grid.explanation import Explanation, Reason
 
 _LEVELS = (0.05, 0.1, 0.2, 0.4)
@@ -17,14 +17,21 @@ _LEVELS = (0.05, 0.1, 0.2, 0.4)
 
 def render_reasons(explanation: Explanation, key: str) -> str:
     """Render the reasons that follow a grid; ids start with `key`."""
-    changes = [_render_change(change) for change in find_changes(explanation)]
     heat = _render_heat(explanation, key)
     parts = [
         "<h3>Why</h3>",
-        *(['<ul class="reasons">', *changes, "</ul>"] if changes else ["<p>Nothing changes.</p>"]),
+        render_changes(explanation),
         f"<h3>What was read</h3>\n{heat}" if heat else '<p class="quiet">No triples were read.</p>',
     ]
     return join_lines(parts)
+
+
+def render_changes(explanation: Explanation) -> str:
+    """Render the reasons of all changes as a list."""
+    changes = [_render_change(change) for change in find_changes(explanation)]
+    if not changes:
+        return "<p>Nothing changes.</p>"
+    return join_lines(['<ul class="reasons">', *changes, "</ul>"])
 
 
 def _render_change(change: Change) -> str:
@@ -48,14 +55,8 @@ def _mark(sentence: str, mentions: Sequence[tuple[int, int]]) -> str:
         if first >= end:
             parts += [sentence[end:first], sentence[first:last]]
             end = last
-    escaped = [_escape_part(part) for part in [*parts, sentence[end:]]]
+    escaped = [escape_part(part) for part in [*parts, sentence[end:]]]
     return "".join(f"<mark>{p}</mark>" if i % 2 else p for i, p in enumerate(escaped))
-
-
-def _escape_part(text: str) -> str:
-    """Escape a part of a sentence; keep the white space at its ends."""
-    before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
-    return f"{before}{escape(text)}{after}"
 
 
 def _render_heat(explanation: Explanation, key: str) -> str:

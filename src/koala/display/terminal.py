@@ -18,6 +18,7 @@ from rich.text import Text
 from koala.display.changes import Change, describe_evidence, find_changes
 from koala.display.marks import (
     SYMBOLS,
+    UNNAMED,
     WORDS,
     Kind,
     Shown,
@@ -25,9 +26,11 @@ from koala.display.marks import (
     find_problems,
     grid_of,
     is_contradiction,
+    is_unnamed,
     kind_of,
-    location_of,
-    name_of,
+    list_unnamed,
+    mark_location,
+    mark_name,
     shorten,
     title_of,
 )
@@ -89,9 +92,9 @@ def build_table(
     for step in steps:
         table.add_column(str(step), width=layout.steps[step - 1], overflow="fold")
     for row in grid.rows:
-        cells = [_build_cell(row, step - 1) for step in steps]
-        name = Text(shorten(name_of(row)), "bold")
-        table.add_row(name, _build_start(row, first), *cells)
+        cells = [_build_cell(grid, row, step - 1) for step in steps]
+        name = Text(_name(grid, row), "bold")
+        table.add_row(name, _build_start(grid, row, first), *cells)
     return table
 
 
@@ -108,7 +111,7 @@ def render_table(shown: Shown, *, width: int = 80, color: bool = False) -> str:
     for first, last in layout.split(width) if grid.rows else ():
         console.print(build_table(grid, first=first, last=last, layout=layout))
         console.print()
-    console.print(_build_legend(width) if grid.rows else Text("No entities."))
+    console.print(_build_legend(grid, width) if grid.rows else Text("No entities."))
     for problem in find_problems(grid):
         console.print(Text(f"! {problem}", "yellow"))
     if grid.steps:
@@ -136,32 +139,52 @@ def _build_console(out: io.StringIO, width: int, *, color: bool) -> Console:
     )
 
 
-def _build_cell(row: Row, index: int) -> Table:
+def _build_cell(grid: Grid, row: Row, index: int) -> Table:
     """Build a symbol with the location next to it; a long location wraps next to the symbol."""
     cell = row.steps[index]
     kind = kind_of(cell)
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(width=1)
     table.add_column(overflow="fold")
-    table.add_row(Text(SYMBOLS[kind], _STYLES[kind]), Text(_cell_text(row, index), _STYLES[kind]))
+    text = _cell_text(grid, row, index)
+    table.add_row(Text(SYMBOLS[kind], _STYLES[kind]), Text(text, _STYLES[kind]))
     return table
 
 
-def _cell_text(row: Row, index: int) -> str:
+def _name(grid: Grid, row: Row) -> str:
+    return _shorten(mark_name(grid, row))
+
+
+def _shorten(text: str) -> str:
+    """Cut a text to the length of a long name, but keep its mark."""
+    own = text.removesuffix(UNNAMED)
+    return shorten(own) + text[len(own) :]
+
+
+def _cell_text(grid: Grid, row: Row, index: int) -> str:
     cell = row.steps[index]
-    text = shorten(location_of(cell))
+    text = _shorten(mark_location(grid, row, index + 1))
     return f"{text} !from {shorten(cell.before)}" if is_contradiction(row, index) else text
 
 
-def _build_start(row: Row, first: int) -> Text:
-    location = row.locations[first - 1]
-    return Text(shorten(location), _STYLES[Kind.ABSENT if location == ABSENT else Kind.EXISTS])
+def _build_start(grid: Grid, row: Row, first: int) -> Text:
+    is_absent = row.locations[first - 1] == ABSENT
+    style = _STYLES[Kind.ABSENT if is_absent else Kind.EXISTS]
+    return Text(_start_text(grid, row, first - 1), style)
 
 
-def _build_legend(width: int) -> Text:
+def _start_text(grid: Grid, row: Row, position: int) -> str:
+    location = row.locations[position]
+    is_marked = is_unnamed(grid, location, row.location_spans[position])
+    return shorten(location) + (UNNAMED if is_marked else "")
+
+
+def _build_legend(grid: Grid, width: int) -> Text:
     """Build the legend; lines break between entries, not within one."""
     entries = [Text(f"{SYMBOLS[kind]} {WORDS[kind]}", _STYLES[kind]) for kind in Kind]
     entries.append(Text("? location unknown"))
+    if list_unnamed(grid):
+        entries.append(Text(f"{UNNAMED} not named in the text"))
     lines = [entries.pop(0)]
     for entry in entries:
         if lines[-1].cell_len + _GAP + entry.cell_len <= width:
@@ -206,14 +229,14 @@ def _build_layout(grid: Grid, limit: int, most: int) -> Layout:
 
     rows = grid.rows
     return Layout(
-        fit(["entity", *(shorten(name_of(row)) for row in rows)]),
+        fit(["entity", *(_name(grid, row) for row in rows)]),
         tuple(
-            fit([_start_header(i + 1), *(shorten(row.locations[i]) for row in rows)])
+            fit([_start_header(i + 1), *(_start_text(grid, row, i) for row in rows)])
             for i in range(max(len(grid.steps), 1))
         ),
         tuple(
             # A symbol and a space come before the text.
-            fit([str(i + 1), *(_cell_text(row, i) for row in rows)], mark=2)
+            fit([str(i + 1), *(_cell_text(grid, row, i) for row in rows)], mark=2)
             for i in range(len(grid.steps))
         ),
     )

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from koala.display.marks import clean, title_of
+from koala.display.marks import clean, list_unnamed, title_of
 from koala.display.markup import escape, join_lines
 from koala.document import split_aliases
 from koala.errors import KoalaError
@@ -32,6 +32,14 @@ from koala.grid.views import (
 VIEW_FORMATS = ("table", "json", "html")
 
 _WIDTH = 100
+
+_TITLES = {
+    "locations": "What is where after each step",
+    "steps": "What each step does",
+    "timeline": "Where each entity is",
+    "combinations": "What is combined with what",
+    "recipe": "What is combined with what",
+}
 
 
 def convert_view(
@@ -80,11 +88,17 @@ def _render_text(grid: Grid, view: str, width: int) -> str:
                     ),
                 )
             ]
-        case "recipe":
+        case "combinations" | "recipe":
             lines = [line for tree in view_combinations(grid) for line in _indent(tree, 0)]
         case _:
-            return f"{head}\n{_render_locations(grid, width)}"
-    return "\n".join([head, *lines, ""])
+            return f"{head}\n{_render_locations(grid, width)}{_note_unnamed(grid)}"
+    return "\n".join([head, *lines, ""]) + _note_unnamed(grid)
+
+
+def _note_unnamed(grid: Grid) -> str:
+    """Give a line that lists what the text does not name, if there is any."""
+    names = list_unnamed(grid)
+    return f"Not named in the text: {', '.join(names)}.\n" if names else ""
 
 
 def _render_locations(grid: Grid, width: int) -> str:
@@ -110,8 +124,17 @@ def _indent(tree: Combination, depth: int) -> Iterator[str]:
 
 
 def _render_page(grids: Sequence[Grid], view: str) -> str:
-    sections = [f"<h2>{escape(title_of(grid))}</h2>\n{_render_html(grid, view)}" for grid in grids]
-    title = f"By {view}" if view != "recipe" else "What is combined with what"
+    sections = [
+        join_lines(
+            [
+                f"<h2>{escape(title_of(grid))}</h2>",
+                _render_html(grid, view),
+                f"<p>{escape(note)}</p>" if (note := _note_unnamed(grid)) else "",
+            ]
+        )
+        for grid in grids
+    ]
+    title = _TITLES[view]
     return f"""<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
@@ -141,7 +164,7 @@ def _render_html(grid: Grid, view: str) -> str:
                 )
                 for row in grid.rows
             )
-        case "recipe":
+        case "combinations" | "recipe":
             return join_lines(render_combination(tree) for tree in view_combinations(grid))
     rows = [
         (

@@ -68,3 +68,10 @@ class Explanation:
     def to_json(self) -> str:
         """Give the explanation as one line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        """Show the grid with its reasons in a notebook."""
+        # Through the public name, because display builds upon grids.
+        import koala
+
+        return koala.render(self, "notebook")

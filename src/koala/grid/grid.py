@@ -87,6 +87,13 @@ class Grid:
         """Give the grid as one line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
+    def _repr_html_(self) -> str:
+        """Show the grid in a notebook."""
+        # Through the public name, because display builds upon grids.
+        import koala
+
+        return koala.render(self, "notebook")
+
     def to_tsv(self) -> str:
         """Give the grid in the leaderboard's six tab-separated columns, without a header."""
         return "".join(

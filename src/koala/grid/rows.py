@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from koala.document import split_aliases
 from koala.errors import KoalaError
-from koala.grid.spans import Mention, TextSpan, read_mentions, read_span
+from koala.grid.spans import Mention, TextSpan, read_mentions, read_span, write_span
 from koala.grid.states import (
     ABSENT,
     UNKNOWN,
@@ -43,7 +43,7 @@ class Cell:
         step: dict[str, Any] = {"step": number, "action": self.action.value}
         step |= {"before": self.before, "after": self.after}
         if is_grounded:
-            step["location_span"] = self.location_span and self.location_span.to_dict()
+            step["location_span"] = write_span(self.location_span)
         if self.confidence is not None:
             step["confidence"] = self.confidence
         if self.is_fixed:
@@ -123,7 +123,7 @@ class Row:
         """Give the row as plain values, in the shape of the JSON files."""
         value: dict[str, Any] = {"name": self.name, "initial": self.initial}
         if is_grounded:
-            value["initial_span"] = self.initial_span and self.initial_span.to_dict()
+            value["initial_span"] = write_span(self.initial_span)
             value["mentions"] = [mention.to_dict() for mention in self.mentions]
         value["steps"] = [
             cell.to_dict(number, is_grounded=is_grounded)

@@ -50,6 +50,11 @@ class Mention:
         return {"step": self.step, **self.span.to_dict()}
 
 
+def write_span(span: TextSpan | None) -> dict[str, int] | None:
+    """Give a span as plain values; None stays None."""
+    return None if span is None else span.to_dict()
+
+
 def read_span(value: object, key: str) -> TextSpan | None:
     """Read a span of a JSON file; null, or none, is a value that is not in the text."""
     return None if value is None else TextSpan(_read(value, key, "start"), _read(value, key, "end"))

@@ -4,13 +4,14 @@ All of them are plain values read off a grid; `koala.display.views` renders them
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from koala.document import split_aliases
 from koala.errors import KoalaError
 from koala.grid.grid import Grid
 from koala.grid.rows import Row
+from koala.grid.spans import TextSpan, write_span
 from koala.grid.states import ABSENT, UNKNOWN, Action
 
 
@@ -21,6 +22,8 @@ class Stay:
     location: str
     first: int
     last: int
+    span: TextSpan | None = None
+    """Where the text names the location, if it does and the grid is grounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Change:
     action: Action
     before: str
     after: str
+    span: TextSpan | None = None
+    """Where the text names the location after the step, if it does and the grid is grounded."""
 
     @property
     def sentence(self) -> str:
@@ -54,6 +59,8 @@ class StepView:
     number: int
     text: str
     changes: tuple[Change, ...]
+    span: TextSpan | None = None
+    """Where the step stands in the text, if the grid is grounded."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -81,17 +88,16 @@ class StepView:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, as they stand in JSON."""
-        return {
-            "step": self.number,
-            "text": self.text,
-            "inputs": list(self.inputs),
-            "outputs": list(self.outputs),
-            "moves": [
-                {"entity": move.entity, "from": move.before, "to": move.after}
-                for move in self.moves
-            ],
-            "sentence": self.sentence,
-        }
+        moves: list[dict[str, Any]] = [
+            {"entity": move.entity, "from": move.before, "to": move.after} for move in self.moves
+        ]
+        value: dict[str, Any] = {"step": self.number, "text": self.text}
+        if self.span is not None:
+            value["span"] = self.span.to_dict()
+            for own, move in zip(moves, self.moves, strict=True):
+                own["to_span"] = write_span(move.span)
+        value |= {"inputs": list(self.inputs), "outputs": list(self.outputs), "moves": moves}
+        return value | {"sentence": self.sentence}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +166,11 @@ def view_steps(grid: Grid) -> list[StepView]:
             number,
             text,
             tuple(
-                Change(row.name, cell.action, cell.before, cell.after)
+                Change(row.name, cell.action, cell.before, cell.after, cell.location_span)
                 for row in grid.rows
                 if (cell := row.steps[number - 1]).action != Action.NONE
             ),
+            grid.step_spans[number - 1] if grid.step_spans is not None else None,
         )
         for number, text in enumerate(grid.steps, 1)
     ]
@@ -172,11 +179,12 @@ def view_steps(grid: Grid) -> list[StepView]:
 def view_timeline(row: Row) -> list[Stay]:
     """Give the locations of an entity one after the other, each as long as it lasts."""
     stays: list[Stay] = []
-    for position, location in enumerate(row.locations):
+    places = zip(row.locations, row.location_spans, strict=True)
+    for position, (location, span) in enumerate(places):
         if stays and stays[-1].location == location:
-            stays[-1] = Stay(location, stays[-1].first, position)
+            stays[-1] = replace(stays[-1], last=position)
         else:
-            stays.append(Stay(location, position, position))
+            stays.append(Stay(location, position, position, span))
     return stays
 
 
@@ -243,19 +251,43 @@ def find_views(grids: Sequence[Grid], view: str) -> list[Any]:
 
 def _find_view(grid: Grid, view: str) -> dict[str, Any]:
     values: Any
+    rest: dict[str, Any] = {}
     match view:
         case "locations":
             values = view_locations(grid)
+            if grid.is_grounded:
+                rest["location_spans"] = _find_spans(grid)
         case "steps":
             values = [each.to_dict() for each in view_steps(grid)]
         case "timeline":
-            values = {row.name: [asdict(s) for s in view_timeline(row)] for row in grid.rows}
-        case "recipe":
+            values = {
+                row.name: [_write_stay(grid, stay) for stay in view_timeline(row)]
+                for row in grid.rows
+            }
+        case "combinations" | "recipe":
             trees = [tree.to_dict() for tree in view_combinations(grid)]
             values = {"steps": view_recipe(grid), "combinations": trees}
         case _:
             raise KoalaError(f"View {view!r} is unknown. Known: {', '.join(VIEWS)}.")
-    return {"id": grid.id, "view": view, view: values}
+    return {"id": grid.id, "view": view, view: values, **rest}
 
 
-VIEWS = ("locations", "steps", "timeline", "recipe")
+def _find_spans(grid: Grid) -> list[dict[str, dict[str, int] | None]]:
+    """Give for every position the span of each location; null if the text does not name it."""
+    spans: list[dict[str, dict[str, int] | None]] = []
+    for position in range(len(grid.steps) + 1):
+        here: dict[str, dict[str, int] | None] = {}
+        for row in grid.rows:
+            if row.locations[position] != ABSENT:
+                here.setdefault(row.locations[position], write_span(row.location_spans[position]))
+        spans.append(here)
+    return spans
+
+
+def _write_stay(grid: Grid, stay: Stay) -> dict[str, Any]:
+    value: dict[str, Any] = {"location": stay.location, "first": stay.first, "last": stay.last}
+    return value | {"span": write_span(stay.span)} if grid.is_grounded else value
+
+
+VIEWS = ("locations", "steps", "timeline", "combinations", "recipe")
+"""Names of the views; `recipe` is another name of `combinations`."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from koala.decoding import Names
+from koala.decoding.location_groups import group_names
 from koala.document import Entity, Procedure, Span
 from koala.document.mentions import find_phrase
 from koala.grid import Cell, Row
@@ -32,14 +33,24 @@ def ground_rows(
 
 
 class _Finder:
-    """Finds the mention of a location that is nearest to a step."""
+    """Finds the mention of a location that is nearest to a step.
+
+    Under koala's annotation convention, other names of the same location count, too: "column" for
+    "spin column".
+    """
 
     def __init__(self, procedure: Procedure, names: Names) -> None:
         self._procedure = procedure
-        self._mentions = {
+        self._own = {
             name: list(candidate.mentions)
             for name, candidate in zip(names[1:], procedure.candidates, strict=True)
         }
+        self._all = {name: list(spans) for name, spans in self._own.items()}
+        if procedure.convention == "koala":
+            groups = group_names(names)
+            for number, name in enumerate(names[1:], 1):
+                others = [o for n, o in enumerate(names[1:], 1) if groups[n] == groups[number]]
+                self._all[name] = [span for other in others for span in self._own[other]]
 
     def find(self, location: str, step: int) -> TextSpan | None:
         """Find the mention in a step, else the nearest before it, else the nearest after it.
@@ -48,12 +59,14 @@ class _Finder:
         """
         if location in (ABSENT, UNKNOWN):
             return None
-        if not self._mentions.get(location):
-            self._mentions[location] = find_phrase(location, self._procedure.steps)
-        spans = self._mentions[location]
+        if not self._all.get(location):
+            self._all[location] = find_phrase(location, self._procedure.steps)
+        spans, own = self._all[location], self._own.get(location, [])
         if not spans:
             return None
-        return self.place(min(spans, key=lambda span: _rank(span, step)))
+        return self.place(
+            min(spans, key=lambda span: (*_rank(span, step), span not in own, span.start))
+        )
 
     def place(self, span: Span) -> TextSpan | None:
         """Give the offsets in the text of some words of a step."""
@@ -61,8 +74,8 @@ class _Finder:
         return None if offsets is None else TextSpan(*offsets)
 
 
-def _rank(span: Span, step: int) -> tuple[bool, int, int, int]:
-    return span.step > step, abs(span.step - step), span.start, span.end
+def _rank(span: Span, step: int) -> tuple[bool, int]:
+    return span.step > step, abs(span.step - step)
 
 
 def _ground(row: Row, entity: Entity, finder: _Finder) -> Row:
