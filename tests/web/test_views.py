@@ -93,7 +93,10 @@ def test_tabs_with_the_keyboard(url, open_page):
 
 
 def marked(page):
-    return [(each.inner_text(), each.get_attribute("class")) for each in page.locator("#steps mark").all()]
+    return [
+        (each.inner_text(), each.get_attribute("class"))
+        for each in page.locator("#steps mark").all()
+    ]
 
 
 def test_a_cell_marks_its_words_in_the_text(url, open_page):
