@@ -30,8 +30,8 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "koala needs Python 3.11 or newer, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
 
-# The stamps are made anew when pyproject.toml changes. `track` needs no torch; the tests try the
-# training rooms, too.
+# The stamps are made anew when pyproject.toml changes. `track` needs no torch; the tests cover
+# training, too.
 $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
 	touch $@

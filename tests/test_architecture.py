@@ -1,18 +1,20 @@
-"""Imports point one way: every room imports exactly the rooms that are listed here."""
+"""Imports point one way: every package imports exactly the packages that are listed here."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
-import koala as package
+import koala
 
-SOURCE = Path(package.__file__).parent
+SOURCE = Path(koala.__file__).parent
 CONTRIBUTING = SOURCE.parents[1] / "CONTRIBUTING.md"
 
-# Every room, lowest first, and the rooms it imports. CONTRIBUTING.md has the same table.
+# Every package or module under koala, lowest first, and those it imports. CONTRIBUTING.md has the
+# same table.
 # ruff: noqa: E501
-ROOMS = {
+PACKAGES = {
     "cache": "",
     "errors": "",
     "files": "errors",
@@ -37,7 +39,7 @@ ROOMS = {
     "pretraining": "document encoders errors files knowledge network settings text training",
     "registry": "bundled errors inference inputs network text tracker training",
     "bulk": "corpora discovery document errors files grid pretraining registry text tracker",
-    "integrations": "document errors evaluation grid registry",
+    "integrations": "errors evaluation grid registry",
     "web": "bundled corpora display errors grid registry text",
     "cli": "bulk bundled corpora decoding discovery display document encoders errors evaluation files grid inference integrations knowledge network pretraining registry settings text training web",
     "__main__": "cli",
@@ -45,7 +47,7 @@ ROOMS = {
 MAY_IMPORT_TORCH = ("network/torch", "pretraining", "training")
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
@@ -65,44 +67,63 @@ def imports_of(path: Path) -> set[str]:
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
-def rooms_of(path: Path) -> set[str]:
-    """The rooms that a file imports from; the version may be imported anywhere."""
+def packages_of(path: Path) -> set[str]:
+    """The packages that a file imports from; the version may be imported anywhere."""
     names = {name for name in imports_of(path) if name.startswith("koala.")}
     return {name.split(".")[1] for name in names} - {"__version__"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_arrow_points_upstream(path):
-    room = room_of(path)
-    assert room in ROOMS, f"{room} is a new room: list its imports here"
-    assert rooms_of(path) <= {*ROOMS[room].split(), room}
+    package = package_of(path)
+    assert package in PACKAGES, f"{package} is a new package: list its imports here"
+    assert packages_of(path) <= {*PACKAGES[package].split(), package}
 
 
 def test_every_listed_arrow_exists_and_points_down():
-    found = {room: set() for room in ROOMS}
+    found = {package: set() for package in PACKAGES}
     for path in FILES:
-        found[room_of(path)] |= rooms_of(path) - {room_of(path)}
-    assert {room: " ".join(sorted(names)) for room, names in found.items()} == ROOMS
-    order = list(ROOMS)
-    for room, names in found.items():
-        assert all(order.index(name) < order.index(room) for name in names), room
+        found[package_of(path)] |= packages_of(path) - {package_of(path)}
+    assert {package: " ".join(sorted(names)) for package, names in found.items()} == PACKAGES
+    order = list(PACKAGES)
+    for package, names in found.items():
+        assert all(order.index(name) < order.index(package) for name in names), package
 
 
 def test_the_table_in_contributing_is_the_same():
-    rows = [f"| `{room}` | {names} |" for room, names in ROOMS.items()]
+    rows = [f"| `{package}` | {names} |" for package, names in PACKAGES.items()]
     text = CONTRIBUTING.read_text("utf-8")
     assert "\n".join(rows) in text, "copy the table: " + "\n".join(rows)
 
 
+def test_the_tree_in_contributing_names_every_package_and_nothing_else():
+    text = CONTRIBUTING.read_text("utf-8")
+    tree = text[text.index("src/koala/\n") : text.index("tests/  ")]
+    words = [word for line in tree.splitlines()[1:] for word in re.split(r"\s{2,}", line)]
+    found = {
+        word.rstrip("/").removesuffix(".py") for word in words if re.fullmatch(r"\w+(/|\.py)", word)
+    }
+    assert found == set(PACKAGES) - {"__main__"}
+
+
+def test_files_named_in_contributing_exist():
+    text = CONTRIBUTING.read_text("utf-8")
+    where = text[text.index("## Where is …") : text.index("## Words")]
+    names = re.findall(r"`([a-z_/]+\.py)`(?:, `(\w+)`)?", where)
+    assert len(names) > 5
+    for name, definition in names:
+        assert definition in (SOURCE / name).read_text("utf-8"), (name, definition)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_torch_stays_in_its_rooms(path):
+def test_torch_stays_in_its_packages(path):
     if not str(path.relative_to(SOURCE).as_posix()).startswith(MAY_IMPORT_TORCH):
         roots = {name.split(".")[0] for name in imports_of(path)}
         assert not roots & {"torch", "transformers", "accelerate"}
 
 
 @pytest.mark.parametrize(
-    ("code", "room"),
+    ("code", "package"),
     [
         ("def f():\n    from koala.cli import main", "cli"),
         ("from koala import render", "render"),
@@ -110,8 +131,8 @@ def test_torch_stays_in_its_rooms(path):
         ("from koala import attic", "attic"),
     ],
 )
-def test_the_check_can_fail(tmp_path, code, room):
+def test_the_check_can_fail(tmp_path, code, package):
     path = tmp_path / "bad.py"
     path.write_text(code)
-    assert room in rooms_of(path)
-    assert not rooms_of(path) <= set(ROOMS["grid"].split())
+    assert package in packages_of(path)
+    assert not packages_of(path) <= set(PACKAGES["grid"].split())

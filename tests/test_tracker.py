@@ -14,6 +14,7 @@ from koala.discovery.add import add_missing_entities
 from koala.document import Procedure
 from koala.encoders.weights import is_fetched
 from koala.errors import KoalaError
+from koala.grid import TextSpan
 from koala.inference.calibration import Calibration
 from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import Store
@@ -112,7 +113,8 @@ def test_a_procedure_without_entities_has_an_empty_grid(tracker):
     some = Procedure.from_text(TEXT, ["water"], id="some")
     none = Procedure.from_text("Hello.", id="none")
     grids = tracker.track_all([none, some, none])
-    assert grids[0] == grids[2] == koala.Grid("none", ("Hello.",), (), tracker.signature)
+    empty = koala.Grid("none", ("Hello.",), (), tracker.signature, (TextSpan(0, 6),))
+    assert grids[0] == grids[2] == empty
     assert grids[1] == tracker.track(TEXT, ["water"], id="some")
     assert [each.grid for each in tracker.explain_all([none, some])] == grids[:2]
     assert tracker.track_all([none]) == [grids[0]]

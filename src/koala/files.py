@@ -20,21 +20,28 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
-def read_text(path: str | Path) -> str:
-    """Read a UTF-8 file or, for `-`, stdin; drop a byte-order mark and Windows line ends."""
-    path = Path(path)
+@contextmanager
+def explain_read_errors(path: Path) -> Iterator[None]:
+    """Turn the system's errors of the block, which reads a file, into FileErrors."""
     try:
-        if str(path) == "-":
-            raw = _read_stdin()
-        else:
-            # A pipe can be read only once, but its format is detected by reading it: cache it.
-            raw = path.read_bytes() if path.is_file() else _read_once(path)
+        yield
     except FileNotFoundError:
         raise FileError(path, "no such file. Check the path.") from None
     except IsADirectoryError:
         raise FileError(path, "this is a folder; expected a file.") from None
     except OSError as error:
         raise FileError(path, f"cannot be read ({error.strerror}).") from None
+
+
+def read_text(path: str | Path) -> str:
+    """Read a UTF-8 file or, for `-`, stdin; drop a byte-order mark and Windows line ends."""
+    path = Path(path)
+    with explain_read_errors(path):
+        if str(path) == "-":
+            raw = _read_stdin()
+        else:
+            # A pipe can be read only once, but its format is detected by reading it: cache it.
+            raw = path.read_bytes() if path.is_file() else _read_once(path)
     if b"\x00" in raw:
         line = raw[: raw.index(b"\x00")].count(b"\n") + 1
         raise FileError(path, "contains a NUL byte; expected UTF-8 text.", line=line)

@@ -13,6 +13,7 @@ from koala.grid.explanation import Explanation
 from koala.inference.calibration import Calibration
 from koala.inference.explain import predict_explanations
 from koala.inference.fixes import FixedCells, fix_cells
+from koala.inference.grounding import find_step_spans
 from koala.inference.predict import (
     annotate_with,
     find_triples,
@@ -222,7 +223,7 @@ class Tracker:
 
     def _build_empty(self, procedure: Procedure) -> Grid:
         texts = tuple(step.text for step in procedure.steps)
-        return Grid(procedure.id, texts, (), self.signature)
+        return Grid(procedure.id, texts, (), self.signature, find_step_spans(procedure))
 
     def find_warnings(
         self, text: str | Sequence[str], entities: Sequence[str] | None = None

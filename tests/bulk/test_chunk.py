@@ -121,7 +121,8 @@ def test_options_of_the_server_are_refused(trackers, field):
 def test_a_text_without_any_entity_has_an_empty_grid(trackers):
     (empty, full), _ = track(trackers, {"text": "Hello."}, {"text": TEXT})
     assert empty == {
-        "id": "1", "steps": ["Hello."], "entities": [], "signature": full["signature"],
+        "id": "1", "steps": ["Hello."], "step_spans": [{"start": 0, "end": 6}], "entities": [],
+        "signature": full["signature"],
     }  # fmt: skip
     assert full["entities"]
 

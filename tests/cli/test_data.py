@@ -18,7 +18,7 @@ def test_stats_as_json(koala, data):
 
 def test_candidates(koala, data):
     value = json.loads(koala("data", "candidates", data / "propara", "--json").stdout)
-    assert value["place_recall"] >= 0.87
+    assert value["location_recall"] >= 0.87
     assert koala("data", "candidates", data / "propara", "--split", "test").returncode == 2
 
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 
 from koala.corpora.corpus import Example
 from koala.corpora.jsonl import read_examples, write_examples
-from koala.document import Entity, Procedure, Step
+from koala.document import Entity, Procedure
+from koala.document.build import place_steps
 from koala.errors import FileError
 from koala.grid import Grid
 
@@ -43,9 +44,8 @@ def test_a_signed_line_without_entities_is_an_empty_grid(tmp_path):
 @settings(max_examples=40)
 @given(grid=grids())
 def test_gold_grids_survive_a_round_trip(tmp_path_factory, grid):
-    procedure = Procedure(
-        grid.id, tuple(map(Step, grid.steps)), tuple(map(Entity, grid.names)), "Q?"
-    )
+    steps = place_steps(grid.steps)
+    procedure = Procedure(grid.id, steps, tuple(map(Entity, grid.names)), "Q?")
     example = Example(procedure, grid if grid.rows else None)
     path = tmp_path_factory.mktemp("x") / "p.jsonl"
     path.write_text(write_examples([example]))

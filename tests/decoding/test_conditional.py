@@ -19,6 +19,12 @@ from .test_viterbi import build_output
 N_STEPS, N_CANDIDATES = 3, 3
 
 
+def score_arrival(locations, new, current):
+    """Give the log probability of a location among those other than the current one."""
+    others = [score for number, score in enumerate(locations) if number != current]
+    return locations[new] - np.logaddexp.reduce(others)
+
+
 def enumerate_paths(output, index=0):
     """Score every sequence of tags with every sequence of locations, one by one."""
     starts, emissions, transitions, ends = find_potentials(output, index, is_legal=True)
@@ -37,9 +43,11 @@ def enumerate_paths(output, index=0):
             for step, tag in enumerate(names):
                 if tag in (Tag.C, Tag.M):
                     rows = [
-                        ((*row, place), total + locations[step + 1, place])
+                        ((*row, new), total + score_arrival(locations[step + 1], new, current))
                         for row, total in rows
-                        for place in range(N_CANDIDATES)
+                        for current in [row[-1] if tag == Tag.M else NOWHERE]
+                        for new in range(N_CANDIDATES)
+                        if new != current
                     ]
                 else:
                     stays = tag == Tag.E
@@ -87,10 +95,10 @@ def test_viterbi_and_marginals_are_those_of_all_trajectories(output, fixes):
         assert marginals.tags[step, number] == pytest.approx(own / total, abs=1e-9)
     for position in range(N_STEPS + 1):
         there = {key: w for key, w in weights.items() if key[1][position] != NOWHERE}
-        for place in range(N_CANDIDATES):
-            own = sum(w for (_, row), w in there.items() if row[position] == place)
+        for candidate in range(N_CANDIDATES):
+            own = sum(w for (_, row), w in there.items() if row[position] == candidate)
             wanted = own / sum(there.values()) if there else 0.0
-            assert marginals.locations[position, place] == pytest.approx(wanted, abs=1e-9)
+            assert marginals.locations[position, candidate] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_samples_without_fixes_are_those_of_the_network(output):

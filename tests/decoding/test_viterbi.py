@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from koala.decoding.marginals import find_change_marginals
-from koala.decoding.viterbi import TAGS, decode_row, decode_tags, find_tag_marginals, repair_tags
+from koala.decoding.viterbi import (
+    TAGS,
+    choose_locations,
+    decode_row,
+    decode_tags,
+    find_tag_marginals,
+    repair_tags,
+)
 from koala.grid.states import (
     ABSENT,
     FIRST_TAGS,
@@ -20,7 +27,7 @@ from koala.grid.states import (
 )
 from koala.inference.calibration import Calibration
 from koala.network.card import read_card
-from koala.network.output import Output, average_outputs
+from koala.network.output import Output, average_outputs, log_softmax
 from koala.registry import find_model
 
 
@@ -167,3 +174,28 @@ def test_the_average_of_equal_outputs_is_the_same_and_padding_stays_impossible()
     np.testing.assert_allclose(average.tags, one.tags, atol=1e-6)
     assert np.isfinite(average.with_temperatures(2.0, 2.0).locations).all()
     assert (average.locations[:, :, 3] < -1e20).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "tags", [(Tag.E, Tag.M, Tag.M, Tag.E), (Tag.O_C, Tag.C, Tag.M, Tag.D), (Tag.M,) * 4]
+)
+def test_moves_change_the_location_as_by_enumeration(seed, tags):
+    scores = np.random.default_rng(seed).normal(size=(len(tags) + 1, 3))
+    log_probabilities = log_softmax(scores)
+    read = [0] + [p for p, tag in enumerate(tags, 1) if tag in (Tag.C, Tag.M)]
+
+    def is_allowed(chosen: tuple[int, ...]) -> bool:
+        pairs = zip(read[1:], itertools.pairwise(chosen), strict=True)
+        return all(tags[p - 1] != Tag.M or before != after for p, (before, after) in pairs)
+
+    best = max(
+        filter(is_allowed, itertools.product(range(3), repeat=len(read))),
+        key=lambda chosen: sum(log_probabilities[p, n] for p, n in zip(read, chosen, strict=True)),
+    )
+    found = choose_locations(tags, scores)
+    assert [found[p] for p in read] == list(best)
+
+
+def test_a_single_candidate_cannot_change():
+    assert choose_locations((Tag.M,), np.zeros((2, 1))) == [0, 0]

@@ -31,7 +31,7 @@ def test_both_formats_give_the_same_triples(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", "not JSON"),
+        ("{", "Not JSON"),
         ("[1]", "expected a JSON object, got 1"),
         ('{"id": 1, "entity": "a", "cpnet": ["isa, plant"]}', "not a file of retrieved triples"),
         (

@@ -4,8 +4,9 @@ from threading import Event, Semaphore
 from types import SimpleNamespace
 
 from koala.document import build_entity
+from koala.document.build import place_steps
 from koala.errors import FileError, KoalaError
-from koala.grid import Grid, Row
+from koala.grid import Grid, Row, TextSpan
 from koala.grid.explanation import Evidence, Explanation, Reason
 from koala.grid.states import Action
 from koala.tracker import Tracker
@@ -59,7 +60,9 @@ class FakeTracker:
         reasons = tuple(
             tuple(build_reason(row, steps, i) for i in range(len(steps))) for row in rows
         )
-        return Explanation(Grid(id, steps, rows, self.card.signature), reasons)
+        placed = place_steps(steps)
+        spans = tuple(TextSpan(*step.locate(0, len(step.text))) for step in placed)
+        return Explanation(Grid(id, steps, rows, self.card.signature, spans), reasons)
 
 
 def build_row(name, steps, fixed):

@@ -50,7 +50,8 @@ def test_an_object_gives_a_grid(client, tracker):
     assert answer.status_code == 200
     assert answer.json() == tracker.track(TEXT, ["water"], id="rain").to_dict()
     assert answer.json()["entities"][0]["steps"][1] == {
-        "step": 2, "action": "MOVE", "before": "sea", "after": "air", "confidence": 0.75,
+        "step": 2, "action": "MOVE", "before": "sea", "after": "air", "location_span": None,
+        "confidence": 0.75,
     }  # fmt: skip
 
 

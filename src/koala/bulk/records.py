@@ -5,7 +5,7 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
@@ -162,12 +162,16 @@ def build_task(value: dict[str, Any], number: int, limits: Limits) -> Task:
     """Read the fields of a record as the server does; the default id is the record's number."""
     fields = _read_fields(value)
     content = fields["text"] if "text" in fields else fields.get("steps", ())
-    if _is_steps(steps := fields.get("steps")):
-        fields["steps"] = [step.text for step in build_steps(steps)]
+    steps = build_steps(given) if _is_steps(given := fields.get("steps")) else None
+    if steps is not None:
+        fields["steps"] = [step.text for step in steps]
     procedure = read_example(fields, number).procedure
+    if steps is not None:
+        # With their offsets in the steps as they were given.
+        procedure = replace(procedure, steps=steps)
     if len(procedure.steps) > limits.steps:
         raise KoalaError(_describe_excess(len(procedure.steps), "steps", limits.steps))
-    known = {"id", "text", "steps", "entities", "signature", *_OPTIONS}
+    known = {"id", "text", "steps", "entities", "signature", "step_spans", *_OPTIONS}
     rest = {key: field for key, field in value.items() if key not in known}
     return Task(procedure, rest, content)
 

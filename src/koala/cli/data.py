@@ -222,9 +222,9 @@ def candidates_cli(
             {
                 "corpus": corpus.name,
                 "split": split,
-                "place_recall": coverage.location_recall,
+                "location_recall": coverage.location_recall,
                 "cell_recall": coverage.cell_recall,
-                "places": coverage.locations,
+                "locations": coverage.locations,
                 "cells": coverage.cells,
                 "candidates_per_procedure": coverage.candidates_per_procedure,
                 "missed": [list(pair) for pair in coverage.missed],

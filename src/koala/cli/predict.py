@@ -30,7 +30,7 @@ class CorpusName(StrEnum):
 
 EXAMPLE = (
     "Example: koala predict --sentences sentences.tsv --template dummy-predictions.tsv "
-    "--prompts Paragraphs.csv -o predictions.tsv"
+    "--questions Paragraphs.csv -o predictions.tsv"
 )
 
 
@@ -78,6 +78,7 @@ def predict_cli(
     questions: Annotated[
         Path | None,
         typer.Option(
+            "--questions",
             "--prompts",
             help="ProPara's Paragraphs.csv. The question of each paragraph improves retrieval, and "
             "some models read it.",
@@ -112,7 +113,7 @@ def predict_cli(
         raise KoalaError("Give --sentences and --template, or --input.")
     if input is not None and (sentences or template or questions):
         raise KoalaError(
-            "--input replaces --sentences, --template and --prompts. Omit these, or --input."
+            "--input replaces --sentences, --template and --questions. Omit these, or --input."
         )
     is_recipes = corpus == CorpusName.RECIPES
     if is_recipes and input is None:
@@ -203,7 +204,7 @@ def read_procedures(sentences: Path, template: Path, questions: Path | None) -> 
     procedures = []
     for grid in read_grids(template, texts).values():
         if known is not None and grid.id not in known:
-            raise FileError(str(questions), f"has no prompt for paragraph {grid.id}.")
+            raise FileError(str(questions), f"has no question for paragraph {grid.id}.")
         steps = tuple(Step(text) for text in grid.steps)
         entities = tuple(Entity(name) for name in grid.names)
         question = known[grid.id] if known else ""

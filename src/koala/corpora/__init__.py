@@ -10,17 +10,18 @@ from koala.files import is_folder
 __all__ = ["Corpus", "Example", "Statistics", "read_corpus"]
 
 
+_READERS = (propara, recipes, written)
+"""A module per corpus: `is_here` tells whether a folder holds it, `read` reads it."""
+
+
 def read_corpus(folder: str | Path) -> Corpus:
     """Read a corpus from its folder; the files in it tell which corpus it is."""
     path = Path(folder)
     if not is_folder(path):
         raise FileError(path, "no such folder. Give the folder of a corpus.")
-    if propara.is_here(path):
-        return propara.read(path)
-    if recipes.is_here(path):
-        return recipes.read(path)
-    if written.is_here(path):
-        return written.read(path)
+    for reader in _READERS:
+        if reader.is_here(path):
+            return reader.read(path)
     raise FileError(
         path,
         "no corpus here. Expected csv/ or leaderboard/ (ProPara), train.jsonl (Recipes), or "

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from koala.corpora.corpus import Example
+from koala.corpora.naming import name_as_candidates
 from koala.document import annotate
 from koala.grid.states import ABSENT, UNKNOWN
 
@@ -15,7 +16,7 @@ class Coverage:
 
     `locations` counts each location once per procedure, `cells` once for every cell of the gold
     grid that names it; `-` and `?` are not counted. A location is found if a candidate has exactly
-    its name.
+    its name; for koala's own corpus, if the text writes a candidate so, up to word endings.
     """
 
     procedures: int
@@ -46,6 +47,7 @@ class Coverage:
 def measure_coverage(examples: Sequence[Example]) -> Coverage:
     """Find the candidates of every procedure and compare them with its gold locations."""
     procedures = annotate([example.procedure for example in examples])
+    examples = name_as_candidates(examples, procedures)
     gold: Counter[tuple[str, str]] = Counter()
     found: Counter[tuple[str, str]] = Counter()
     for procedure, example in zip(procedures, examples, strict=True):

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from koala.corpora.corpus import Example
-from koala.document import Entity, Procedure, Step, build_entity
+from koala.document import Entity, Procedure, build_entity
+from koala.document.build import place_steps
 from koala.errors import FileError, KoalaError
 from koala.files import parse_json, read_jsonl, read_text
 from koala.grid import Grid
@@ -85,7 +86,7 @@ def read_example(value: dict[str, Any], number: int) -> Example:
             raise KoalaError('"steps" must be a list of strings.')
         if not steps:
             raise KoalaError('"steps" is empty.')
-        parts = tuple(Step(step) for step in steps)
+        parts = place_steps(steps)
     elif isinstance(value.get("text"), str):
         parts = Procedure.from_text(value["text"]).steps
     else:

@@ -1,4 +1,4 @@
-"""Decoding under fixed cells: the posterior of an entity's trajectory, given what a person says.
+"""Decoding under fixed cells: the posterior of a trajectory, given what a person has fixed.
 
 Tags and locations of one entity form a Markov chain. Its states are a tag with the location after
 the step: an entity that stays keeps its location, one that is created or moves takes a new one by
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from koala.decoding.marginals import Marginals
 from koala.decoding.recipes import NOWHERE
+from koala.decoding.sampling import sample_columns
 from koala.decoding.viterbi import IMPOSSIBLE, TAGS, find_potentials
 from koala.errors import KoalaError
 from koala.grid.states import Tag
@@ -22,16 +23,19 @@ from koala.network.output import Output, log_softmax
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_LEAST = 1e-12
+"""Smallest probability that an entity which moves is elsewhere."""
+
 _PRESENT = (Tag.C, Tag.E, Tag.M)
 _ABSENT = (Tag.O_C, Tag.D, Tag.O_D)
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What a person says of an entity at one position; position 0 is before the first step."""
+    """What a person has fixed at one position of an entity; position 0 is before the first step."""
 
     location: int | None = None
-    """Candidate after the step, or NOWHERE; None: not said."""
+    """Candidate after the step, or NOWHERE; None: not fixed."""
     tags: frozenset[Tag] = frozenset(Tag)
     """Tags that the step may have."""
     must_move: bool = False
@@ -72,24 +76,38 @@ class TrajectoryChain:
     def _follow(self, before: Ints) -> Floats:
         """Bar what cannot follow each location: 0 or IMPOSSIBLE, (locations before, states).
 
-        Whether an entity exists before a step is decided by the step's tag, too.
+        Whether an entity exists before a step is decided by the step's tag, too. A move changes the
+        location.
         """
         exists_before = before[:, None] != NOWHERE
         tag = self._tags[None, :]
         needs = np.isin(tag, [TAGS.index(t) for t in (Tag.E, Tag.M, Tag.D)])
-        possible = exists_before == needs
-        stays = tag == TAGS.index(Tag.E)
-        possible = possible & (~stays | (before[:, None] == self._locations[None, :]))
+        is_same = before[:, None] == self._locations[None, :]
+        possible = (exists_before == needs) & ((tag != TAGS.index(Tag.E)) | is_same)
+        if self.n_candidates > 1:
+            possible = possible & ~((tag == TAGS.index(Tag.M)) & is_same)
         return np.where(possible, 0.0, IMPOSSIBLE)
+
+    def _arrive(self, arrivals: Floats, before: Ints) -> Floats:
+        """Score where an entity arrives: (locations before, states).
+
+        For a move, the probabilities of the locations other than the present one are normalised.
+        """
+        moves = self._tags == TAGS.index(Tag.M)
+        arrives = moves | (self._tags == TAGS.index(Tag.C))
+        gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)[None, :]
+        if self.n_candidates > 1:
+            elsewhere = np.log(np.maximum(-np.expm1(arrivals[before.clip(min=0)]), _LEAST))
+            gain = gain - np.where(moves, elsewhere[:, None], 0.0)
+        return gain
 
     def _score(self, step: int) -> Floats:
         """Score how a step leads from each state to each: (states before, states)."""
         before = self._locations if step else self._first
         moves = self._between if step else self._starts[:, None] + self._enter
-        arrives = np.isin(self._tags, [TAGS.index(t) for t in (Tag.C, Tag.M)])
-        gain = np.where(arrives, self._arrivals[step][self._locations.clip(min=0)], 0.0)
+        gain = self._arrive(self._arrivals[step], before)
         allowed = self._allow_states(self._fixes.get(step + 1), before)
-        return moves + (self._emissions[step, self._tags] + gain) + allowed
+        return moves + self._emissions[step, self._tags] + gain + allowed
 
     def _allow_states(self, fix: Fix | None, before: Ints) -> Floats:
         """Bar what a fix excludes: (states,), or (states before, states) if it asks for a move."""
@@ -131,12 +149,12 @@ class TrajectoryChain:
     def sample(self, n: int, rng: np.random.Generator) -> Ints:
         """Sample trajectories: candidates (n, steps + 1), NOWHERE where the entity is absent."""
         forward = self._forward()
-        states = _choose(np.tile(forward[-1], (n, 1)), rng)
+        states = sample_columns(np.tile(forward[-1], (n, 1)), rng)
         found = [self._locations[states]]
         for step in range(self.n_steps - 1, 0, -1):
-            states = _choose(forward[step - 1] + self._score(step)[:, states].T, rng)
+            states = sample_columns(forward[step - 1] + self._score(step)[:, states].T, rng)
             found.append(self._locations[states])
-        found.append(self._first[_choose(self._score(0)[:, states].T, rng)])
+        found.append(self._first[sample_columns(self._score(0)[:, states].T, rng)])
         return np.stack(found[::-1], axis=1)
 
     def find_marginals(self) -> Marginals:
@@ -176,8 +194,3 @@ def _allow(locations: Ints, fix: Fix | None) -> Floats:
 def _add_locations(total: Floats, locations: Ints, probabilities: Floats) -> None:
     is_there = locations != NOWHERE
     np.add.at(total, locations[is_there], probabilities[is_there])
-
-
-def _choose(scores: Floats, rng: np.random.Generator) -> Ints:
-    """Sample a column of each row by log probabilities (Gumbel-max)."""
-    return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)

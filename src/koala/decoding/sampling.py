@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.decoding.recipes import NOWHERE, PARTICIPATING, apply_step
-from koala.decoding.viterbi import TAGS, find_forward, find_potentials
+from koala.decoding.viterbi import IMPOSSIBLE, TAGS, find_forward, find_potentials
 from koala.grid import Row
 from koala.grid.states import ABSENT, Tag
 from koala.network.output import Output, log_softmax
@@ -15,6 +15,7 @@ _PARTICIPATES = np.array([tag in PARTICIPATING for tag in TAGS])
 _EXISTS_BEFORE = np.array([tag in (Tag.E, Tag.M, Tag.D) for tag in TAGS])
 _ARRIVES = np.array([tag in (Tag.C, Tag.M) for tag in TAGS])
 _STAYS = np.array([tag == Tag.E for tag in TAGS])
+_MOVE = TAGS.index(Tag.M)
 
 
 def build_rows(trajectories: Ints, name: str, names: tuple[str, ...]) -> list[Row]:
@@ -31,15 +32,21 @@ def build_rows(trajectories: Ints, name: str, names: tuple[str, ...]) -> list[Ro
 def sample_trajectories(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
     """Sample trajectories of one entity: candidates (n, steps + 1), NOWHERE if it does not exist.
 
-    Tags are sampled as whole legal sequences, locations independently wherever the entity begins or
-    moves.
+    Tags are sampled as whole legal sequences, locations wherever the entity begins or moves; a move
+    changes the location.
     """
     locations = sample_locations(output, index, n, rng)
     tags = sample_tags(output, index, n, rng)
+    scores = log_softmax(output.location_scores(index))
     trajectories = np.full(locations.shape, NOWHERE)
     trajectories[:, 0] = np.where(_EXISTS_BEFORE[tags[:, 0]], locations[:, 0], NOWHERE)
     for step in range(tags.shape[1]):
         tag = tags[:, step]
+        is_same = (tag == _MOVE) & (locations[:, step + 1] == trajectories[:, step])
+        if is_same.any() and scores.shape[1] > 1:
+            others = np.tile(scores[step + 1], (int(is_same.sum()), 1))
+            others[np.arange(len(others)), trajectories[is_same, step]] = IMPOSSIBLE
+            locations[is_same, step + 1] = sample_columns(others, rng)
         stays = np.where(_STAYS[tag], trajectories[:, step], NOWHERE)
         trajectories[:, step + 1] = np.where(_ARRIVES[tag], locations[:, step + 1], stays)
     return trajectories
@@ -51,23 +58,24 @@ def sample_tags(output: Output, index: int, n: int, rng: np.random.Generator) ->
     n_steps = len(emissions)
     forward = find_forward(starts, emissions, transitions)
     sampled = np.empty((n, n_steps), dtype=np.int64)
-    sampled[:, -1] = _sample(np.tile(forward[-1] + ends, (n, 1)), rng)
+    sampled[:, -1] = sample_columns(np.tile(forward[-1] + ends, (n, 1)), rng)
     for step in reversed(range(n_steps - 1)):
         # (n, current_tag)
         scores = forward[step] + transitions[:, sampled[:, step + 1]].T
-        sampled[:, step] = _sample(scores, rng)
+        sampled[:, step] = sample_columns(scores, rng)
     return sampled
 
 
 def sample_locations(output: Output, index: int, n: int, rng: np.random.Generator) -> Ints:
     """Sample a candidate for every position: (n, steps + 1)."""
     scores = log_softmax(output.location_scores(index))
-    return np.stack([_sample(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
+    return np.stack([sample_columns(np.tile(row, (n, 1)), rng) for row in scores], axis=1)
 
 
-def _sample(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
-    """Sample a column of each row (rows, columns) of unnormalised log probabilities: the largest
-    after Gumbel noise is added.
+def sample_columns(scores: NDArray[np.float64], rng: np.random.Generator) -> Ints:
+    """Sample a column of each row by unnormalised log probabilities (Gumbel-max): (rows,).
+
+    Shape: scores (rows, columns).
     """
     return np.asarray((scores + rng.gumbel(size=scores.shape)).argmax(1), dtype=np.int64)
 
@@ -90,7 +98,7 @@ def sample_recipes(output: Output, n: int, rng: np.random.Generator) -> Ints:
     rows = [now]
     for step in range(participation.shape[2]):
         used = participation[:, :, step]
-        location = _sample(used @ locations[:, step + 1], rng)
+        location = sample_columns(used @ locations[:, step + 1], rng)
         now = apply_step(location[:, None], used, now)
         rows.append(now)
     return np.stack(rows, axis=-1)

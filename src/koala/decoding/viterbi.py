@@ -18,7 +18,7 @@ from koala.grid.states import (
     find_presence,
     tags_from_actions,
 )
-from koala.network.output import Output
+from koala.network.output import Output, log_softmax
 
 TAGS = tuple(Tag)
 IMPOSSIBLE = -1e9
@@ -57,16 +57,47 @@ def decode_row(
 ) -> Row:
     """Decode one entity into a consistent row.
 
-    As in the paper, a location is read only where the entity begins or moves; a move to its present
-    location counts as none. With `presence`, the location of every position is read, and tags say
-    only whether the entity exists: the paper's two states for Recipes.
+    As in the paper, a location is read only where the entity begins or moves. With `presence`, the
+    location of every position is read, and tags say only whether the entity exists: the paper's two
+    states for Recipes.
     """
     tags = decode_tags(output, index, is_repaired=decoding == "repair")
-    best = [names[number] for number in output.location_scores(index).argmax(-1)]
+    scores = output.location_scores(index)
     if decoding == "presence":
-        pairs = zip(best, find_presence(tags), strict=True)
-        return Row.from_locations(name, [where if exists else ABSENT for where, exists in pairs])
-    return Row.from_tags(name, tags, best)
+        pairs = zip(scores.argmax(-1), find_presence(tags), strict=True)
+        return Row.from_locations(name, [names[n] if exists else ABSENT for n, exists in pairs])
+    return Row.from_tags(name, tags, [names[n] for n in choose_locations(tags, scores)])
+
+
+def choose_locations(tags: Sequence[Tag], scores: NDArray[np.floating]) -> list[int]:
+    """Choose the best locations (positions,) under the rule that a move changes the location.
+
+    Shape: scores (steps + 1, candidates). A location is chosen for position 0 and wherever the tags
+    create or move the entity; at the other positions it is the best by itself.
+    """
+    chosen = [int(n) for n in scores.argmax(-1)]
+    log_probabilities = log_softmax(scores)
+    # The best score of all choices so far, by the location that the entity has now.
+    best = log_probabilities[0]
+    positions, back = [0], []
+    for position, tag in enumerate(tags, 1):
+        if tag not in (Tag.C, Tag.M):
+            continue
+        first = int(best.argmax())
+        before = np.full(len(best), first)
+        if tag == Tag.M and len(best) > 1:
+            # The best location before the move is the best of all but the new one.
+            before[first] = int(
+                np.delete(np.arange(len(best)), first)[np.delete(best, first).argmax()]
+            )
+        back.append(before)
+        best = best[before] + log_probabilities[position]
+        positions.append(position)
+    number = int(best.argmax())
+    for position, before in zip(reversed(positions), [*reversed(back), None], strict=True):
+        chosen[position] = number
+        number = int(before[number]) if before is not None else number
+    return chosen
 
 
 def repair_tags(tags: Sequence[Tag]) -> tuple[Tag, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from koala.document.types import Entity, Procedure, Span, Step
-from koala.text.nlp import NOUNS, Word
+from koala.text.nlp import NOUNS, Word, analyze
 
 
 def find_whole(
@@ -41,6 +41,12 @@ def find_mentions(name: Sequence[Word], steps: Sequence[Step]) -> list[Span]:
             if all(w & f for w, f in zip(wanted, forms[start:], strict=False)):
                 spans.append(Span(number, start, start + len(wanted)))
     return spans
+
+
+def find_phrase(phrase: str, steps: Sequence[Step]) -> list[Span]:
+    """Find a phrase in the steps; words match by form or lemma, ignoring case."""
+    (analysis,) = analyze([phrase])
+    return find_mentions(analysis.words, steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,34 @@ class Step:
     """One step of a procedure."""
 
     text: str
-    start: int = 0
-    """Offset in the text that it was split from, in characters."""
+    start: int | None = None
+    """Offset in the text that the user gave, in characters; None if there is no such text."""
     words: tuple[Word, ...] = ()
     """Filled by `annotate`."""
+    gaps: tuple[tuple[int, int], ...] = ()
+    """White space of the user's text that `text` leaves out: position in `text`, and how many
+    characters are missing before it."""
 
     @property
     def verbs(self) -> tuple[int, ...]:
         """The indices of the words that are verbs."""
         return tuple(i for i, word in enumerate(self.words) if word.pos == "VERB")
+
+    def locate(self, start: int, end: int) -> tuple[int, int] | None:
+        """Give the offsets in the user's text of some characters of the step, if they are known."""
+        if self.start is None:
+            return None
+        if start == end:
+            first = self.start + self._shift(start)
+            return first, first
+        return self.start + self._shift(start), self.start + self._shift(end - 1) + 1
+
+    def locate_words(self, start: int, end: int) -> tuple[int, int] | None:
+        """Give the offsets in the user's text of the words `start` up to, not including, `end`."""
+        return self.locate(self.words[start].start, self.words[end - 1].end)
+
+    def _shift(self, position: int) -> int:
+        return position + sum(n for first, n in self.gaps if first <= position)
 
 
 @dataclass(frozen=True, slots=True)

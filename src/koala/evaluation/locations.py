@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from koala.grid.states import ABSENT, UNKNOWN
-from koala.text.nlp import stem
+from koala.text.nlp import stem, stem_phrase
 
 PUBLISHED = {ABSENT: "null", UNKNOWN: "unk"}
 """Names of `-` and `?` in the published scripts; files may use them, with the same score."""
@@ -54,9 +54,6 @@ def is_inside(location: str, other: str) -> bool:
     return any(outer[start : start + len(inner)] == inner for start in starts)
 
 
-_WORD = re.compile(r"[^\W_]+")
-
-
 def is_alike(location: str, other: str) -> bool:
     """Tell whether two locations are equal up to word endings, articles and modifiers.
 
@@ -65,15 +62,13 @@ def is_alike(location: str, other: str) -> bool:
     """
     if ABSENT in (location, other) or UNKNOWN in (location, other):
         return location == other
-    one, two = _stem_phrase(location), _stem_phrase(other)
+    one, two = _stem_location(location), _stem_location(other)
     n = min(len(one), len(two))
     return n > 0 and one[-n:] == two[-n:]
 
 
-@lru_cache(maxsize=65536)
-def _stem_phrase(location: str) -> tuple[str, ...]:
-    words = _WORD.findall(_DETERMINERS.sub("", location.strip().lower()))
-    return tuple(stem(word) for word in words)
+def _stem_location(location: str) -> tuple[str, ...]:
+    return stem_phrase(_DETERMINERS.sub("", location.strip().lower()))
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,8 @@ from typing import Any
 
 from koala.document import split_aliases
 from koala.errors import KoalaError
-from koala.grid.grid import Grid, Row
+from koala.grid.grid import Grid
+from koala.grid.rows import Row
 from koala.grid.states import ABSENT, UNKNOWN, Action
 
 

@@ -7,8 +7,7 @@ from koala.decoding.marginals import Marginals
 from koala.grid.explanation import Evidence, Explanation, Reason
 from koala.grid.states import Action, Tag, actions_from_tags
 from koala.inference.calibration import Calibration
-from koala.inference.fixes import find_item_fixes
-from koala.inference.predict import decode_grid, name_candidates
+from koala.inference.predict import decode_grid, prepare_output
 from koala.inference.scoring import Scored, Scorer, score_procedures
 from koala.inputs.examples import Item
 from koala.network.output import Output
@@ -44,9 +43,7 @@ def find_reasons(
     scored: Scored, task: Task, calibration: Calibration
 ) -> tuple[tuple[Reason, ...], ...]:
     """Give a reason for every cell of a procedure: for each entity, for each step."""
-    output = calibration.apply(scored.output, scored.items)
-    names = name_candidates(scored.procedure)
-    fixes = find_item_fixes(scored.items, names)
+    output, names, fixes = prepare_output(scored, calibration)
     return tuple(
         _explain_entity(item, output, n, task.find_marginals(output, n, names, fixes), names)
         for n, item in enumerate(scored.items)

@@ -6,17 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from koala.decoding import Decoding, Names
+from koala.decoding.conditional import Fixes
+from koala.decoding.location_groups import merge_locations
 from koala.decoding.mbr.search import sample_grids
+from koala.decoding.recipes import NOWHERE
 from koala.document import Procedure, annotate
 from koala.grid import Grid, Row
 from koala.grid.states import UNKNOWN
 from koala.inference.calibration import Calibration
 from koala.inference.fixes import add_fixed_candidates, find_item_fixes
+from koala.inference.grounding import find_step_spans, ground_rows
 from koala.inference.scoring import Scored, Scorer, score_all, score_procedures
 from koala.inputs.examples import Item
 from koala.knowledge.retrieval import Triples, retrieve_triples
 from koala.knowledge.retrieved import choose_retrieved, read_retrieved
 from koala.knowledge.store import Store
+from koala.network.output import Output
 from koala.settings import KnowledgeSettings, TextSettings
 from koala.tasks import PROPARA, Task
 
@@ -110,11 +115,9 @@ def decode_grid(
     """Decode one procedure; with a calibration, every cell has a confidence."""
     procedure, items = scored.procedure, scored.items
     known = calibration or _UNCALIBRATED
-    output = known.apply(scored.output, items)
-    names = name_candidates(procedure)
+    output, names, fixes = prepare_output(scored, known)
     entities = [name_entity(item) for item in items]
     start: Decoding = "viterbi" if decoding == "mbr" else decoding
-    fixes = find_item_fixes(items, names)
     rows = task.decode(output, entities, names, start, fixes)
     if decoding == "mbr":
         rows = task.decode_mbr(output, rows, names, known.consistency, fixes)
@@ -125,11 +128,29 @@ def decode_grid(
             for row, own in zip(rows, marginals, strict=True)
         ]
     rows = [row.with_fixed(own) for row, own in zip(rows, fixes, strict=True)] if fixes else rows
-    return _build_grid(procedure, procedure.id, rows)
+    tracked = [procedure.entities[item.entity] for item in items]
+    return _build_grid(procedure, procedure.id, ground_rows(rows, tracked, procedure, names))
+
+
+def prepare_output(scored: Scored, calibration: Calibration) -> tuple[Output, Names, list[Fixes]]:
+    """Give what decoding reads: calibrated scores, the names of the candidates, fixed cells.
+
+    Under koala's annotation convention, a location that the text names in several ways is one
+    location; ProPara and Recipes are scored by the exact name.
+    """
+    output = calibration.apply(scored.output, scored.items)
+    names = name_candidates(scored.procedure)
+    fixes = find_item_fixes(scored.items, names)
+    if scored.procedure.convention == "koala":
+        fixed = {fix.location for own in fixes for fix in own.values()}
+        kept = {number for number in fixed if number is not None and number != NOWHERE}
+        output = merge_locations(output, names, kept)
+    return output, names, fixes
 
 
 def _build_grid(procedure: Procedure, id: str, rows: Sequence[Row]) -> Grid:
-    return Grid(id, tuple(step.text for step in procedure.steps), tuple(rows))
+    texts = tuple(step.text for step in procedure.steps)
+    return Grid(id, texts, tuple(rows), step_spans=find_step_spans(procedure))
 
 
 def predict_samples(
@@ -158,7 +179,7 @@ def predict_samples(
             seed=seed,
         )
         found += [
-            _build_grid(procedure, f"{procedure.id}#{number}", rows)
+            Grid(f"{procedure.id}#{number}", tuple(s.text for s in procedure.steps), tuple(rows))
             for number, rows in enumerate(sampled, 1)
         ]
         progress(n_done, len(all_scored))
@@ -174,9 +195,7 @@ def predict_probabilities(
 ) -> Iterator[dict[str, object]]:
     """Give the probabilities of all tags and locations, one dict per entity."""
     for scored in score_all(scorer, items):
-        names = name_candidates(scored.procedure)
-        output = calibration.apply(scored.output, scored.items)
-        fixes = find_item_fixes(scored.items, names)
+        output, names, fixes = prepare_output(scored, calibration)
         for index, item in enumerate(scored.items):
             marginals = task.find_marginals(output, index, names, fixes)
             yield {

@@ -5,18 +5,12 @@ entity's name as label.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from koala.document import Procedure, annotate
-from koala.document.build import build_entities
 from koala.errors import KoalaError
 from koala.grid import Grid
-
-if TYPE_CHECKING:
-    pass
 
 SPANS = "koala"
 
@@ -61,17 +55,10 @@ class KoalaComponent:
 
 
 def find_spans(doc: Doc, grid: Grid) -> Iterator[Span]:
-    """Find the mentions of a grid's entities in a document."""
-    if not grid.rows:
-        return
-    plain = Procedure.from_text(doc.text)
-    procedure = Procedure(grid.id, plain.steps, build_entities(grid.names))
-    (annotated,) = annotate([procedure])
-    for entity in annotated.entities:
-        for mention in entity.mentions:
-            step = annotated.steps[mention.step]
-            start = step.start + step.words[mention.start].start
-            end = step.start + step.words[mention.end - 1].end
-            span = doc.char_span(start, end, label=entity.name, alignment_mode="expand")
+    """Give the mentions of a grid's entities as spans of the document."""
+    for row in grid.rows:
+        for mention in row.mentions:
+            start, end = mention.span.start, mention.span.end
+            span = doc.char_span(start, end, label=row.name, alignment_mode="expand")
             if span is not None:
                 yield span

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from koala.errors import FileError
+from koala.files import explain_read_errors
 
 BLOCK_BYTES = 1 << 20
 """Maximum bytes of a block: few enough for the processor's cache."""
@@ -46,23 +47,16 @@ def read_blocks(path: Path) -> Iterator[Block]:
 
 def _read_chunks(path: Path) -> Iterator[tuple[bytes, int]]:
     """Yield the bytes of a file, decompressed if gzipped, and how many bytes were read so far."""
-    try:
-        with _open(path) as file:
-            chunk = file.read(_READ_BYTES)
-            if chunk.startswith(_GZIP):
-                yield from _gunzip(path, chunk, file)
-                return
-            done = 0
-            while chunk:
-                done += len(chunk)
-                yield chunk, done
-                chunk = file.read(BLOCK_BYTES)
-    except FileNotFoundError:
-        raise FileError(path, "no such file. Check the path.") from None
-    except IsADirectoryError:
-        raise FileError(path, "this is a folder, expected a file.") from None
-    except OSError as error:
-        raise FileError(path, f"cannot be read ({error.strerror}).") from None
+    with explain_read_errors(path), _open(path) as file:
+        chunk = file.read(_READ_BYTES)
+        if chunk.startswith(_GZIP):
+            yield from _gunzip(path, chunk, file)
+            return
+        done = 0
+        while chunk:
+            done += len(chunk)
+            yield chunk, done
+            chunk = file.read(BLOCK_BYTES)
 
 
 def _open(path: Path) -> "nullcontext[IO[bytes]] | IO[bytes]":

@@ -6,14 +6,14 @@ of comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `tri
 """
 
 import gzip
-import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from koala.document import Procedure
-from koala.errors import FileError
+from koala.errors import FileError, KoalaError
+from koala.files import parse_json
 from koala.knowledge.retrieval import Triples
 from koala.knowledge.triple import RELATIONS, Triple
 
@@ -73,10 +73,9 @@ def _parse(path: Path, text: str) -> list[Any]:
     entries: list[Any] = []
     for number, part in enumerate([text] if is_list else text.split("\n"), 1):
         try:
-            value = json.loads(part) if part.strip() else []
-        except json.JSONDecodeError as error:
-            line = error.lineno if is_list else number
-            raise FileError(path, f"not JSON ({error.msg}).", line=line) from None
+            value = parse_json(part) if part.strip() else []
+        except KoalaError as error:
+            raise FileError(path, str(error), line=None if is_list else number) from None
         entries += value if isinstance(value, list) else [value]
     return entries
 

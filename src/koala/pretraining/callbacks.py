@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from koala.files import read_text, write_text
+from koala.files import read_jsonl, write_text
 from koala.pretraining.batches import MaskedDataset
 from koala.pretraining.head import MaskedLanguageModel
 from koala.pretraining.masking import Masked
@@ -168,7 +168,7 @@ def read_log(path: Path) -> list[LogLine]:
     """Read the log of a run; return an empty list if there is no file."""
     if not path.is_file():
         return []
-    return [LogLine(**json.loads(line)) for line in read_text(path).splitlines()]
+    return [LogLine(**line) for _, line in read_jsonl(path)]
 
 
 def _is_before(old: LogLine, new: LogLine) -> bool:

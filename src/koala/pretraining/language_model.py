@@ -24,7 +24,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from koala.encoders.tokenizer import SubwordTokenizer
 from koala.encoders.weights import CHECKPOINTS, WEIGHTS, find_weights
 from koala.errors import FileError, KoalaError
-from koala.files import read_text, write_text
+from koala.files import parse_json, read_text, write_text
 from koala.network.torch.transformer import quiet_transformers
 from koala.pretraining.batches import (
     LengthSampler,
@@ -52,6 +52,7 @@ from koala.pretraining.head import (
 )
 from koala.pretraining.masking import Example, Masked, TripleMasking, WordMasking
 from koala.settings.pretraining import HeadSettings, PretrainingSettings
+from koala.settings.toml import describe_differences
 from koala.training.distributed import Processes
 
 SETTINGS, DATA, LOG = "settings.toml", "data.json", "log.jsonl"
@@ -280,12 +281,9 @@ def _open_folder(
         old = PretrainingSettings.from_toml(read_text(path))
         advice = "Resume with those, or choose another folder."
         there, here = (asdict(replace(each, max_minutes=None)) for each in (old, settings))
-        if there != here:
-            differences = ", ".join(_compare(there, here))
+        if differences := describe_differences(there, here):
             raise FileError(folder, f"has a run with different settings ({differences}). {advice}")
-        there = json.loads(read_text(folder / DATA))
-        if there != facts:
-            differences = ", ".join(_compare(there, facts))
+        if differences := describe_differences(parse_json(read_text(folder / DATA)), facts):
             raise FileError(folder, f"has a run with different data ({differences}). {advice}")
         return
     if path.is_file():
@@ -293,15 +291,3 @@ def _open_folder(
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / DATA, json.dumps(facts) + "\n")
     write_text(path, settings.to_toml())
-
-
-def _compare(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """List the values that differ, as in `head.epochs: 1 there, 2 here`."""
-    found = []
-    for name, value in here.items():
-        other = there.get(name)
-        if isinstance(value, dict) and isinstance(other, dict):
-            found += _compare(other, value, f"{prefix}{name}.")
-        elif value != other:
-            found.append(f"{prefix}{name}: {other!r} there, {value!r} here")
-    return found

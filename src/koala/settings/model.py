@@ -104,6 +104,9 @@ class KnowledgeSettings:
     """Encoder of the triples. A name as in `encoder.name`: a separate encoder, as in the paper.
     "shared": the lowest `encoder.n_frozen_layers` layers of the text encoder, so that no second
     encoder has to be shipped."""
+    n_encoder_layers: int = 0
+    """With `encoder` "shared": number of the frozen layers that encode triples; 0: all of them.
+    Fewer are faster."""
     weights: str | None = None
     """Folder with weights of the language-model stage on triples (section 5.2). None or "": the
     public weights."""
@@ -130,6 +133,7 @@ class KnowledgeSettings:
 
     def __post_init__(self) -> None:
         check_shares(self, "knowledge.", "dropout", below=True)
+        check_minimum(self, "knowledge.", n_encoder_layers=0)
         if not math.isfinite(self.gate_bias):
             raise KoalaError(f"knowledge.gate_bias is {self.gate_bias}; expected a finite number.")
         if self.gate_bias and self.integration != "gate":

@@ -95,6 +95,31 @@ def _options(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
     return (hint,)
 
 
+def describe_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Name the values that differ, also inside tables; empty if none does.
+
+    >>> describe_differences({"seed": 0, "head": {"epochs": 1}}, {"seed": 0, "head": {"epochs": 2}})
+    'head.epochs: 1 there, 2 here'
+    """
+    old, new = _flatten(there), _flatten(here)
+    return "; ".join(
+        f"{name}: {old.get(name)!r} there, {new.get(name)!r} here"
+        for name in {**old, **new}
+        if old.get(name) != new.get(name)
+    )
+
+
+def _flatten(tables: Mapping[str, Any]) -> dict[str, object]:
+    """Give values in tables as one table: `training.batch`."""
+    flat: dict[str, object] = {}
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": each for key, each in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
 def write_toml(values: Mapping[str, Any]) -> str:
     """Give plain values and one level of tables as TOML; None is left out, as TOML has no null."""
     lines = [_line(k, v) for k, v in values.items() if not isinstance(v, Mapping) and v is not None]

@@ -42,8 +42,8 @@ class ProPara(Task):
         rows = []
         for index, name in enumerate(entities):
             if fixes and fixes[index]:
-                places = build_chain(output, index, name, fixes[index]).decode()
-                rows.append(build_rows(np.array([places]), name, names)[0])
+                locations = build_chain(output, index, name, fixes[index]).decode()
+                rows.append(build_rows(np.array([locations]), name, names)[0])
             else:
                 rows.append(decode_row(output, index, name, names, decoding=decoding))
         return rows

@@ -32,6 +32,7 @@ NOUNS = frozenset({"NOUN", "PROPN"})
 
 # Underscores separate words, as in ConceptNet's names.
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_WORDS_AND_NUMBERS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,16 @@ def stem_content(text: str) -> tuple[str, ...]:
     ('requir', 'sunlight', 'grow')
     """
     return tuple(stem(word) for word in _WORD.findall(text.lower()) if is_content(word))
+
+
+@lru_cache(maxsize=1 << 16)
+def stem_phrase(text: str) -> tuple[str, ...]:
+    """Give the Porter stems of all words and numbers of a phrase, in order.
+
+    >>> stem_phrase("Round-bottomed flasks")
+    ('round', 'bottom', 'flask')
+    """
+    return tuple(stem(word) for word in _WORDS_AND_NUMBERS.findall(text.lower()))
 
 
 def is_content(word: str) -> bool:

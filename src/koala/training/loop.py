@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, RecipesScores
-from koala.files import write_text
+from koala.files import read_jsonl, write_text
 from koala.grid import Grid
 from koala.inference.calibration import Calibration, Temperatures
 from koala.inference.predict import decode_grids
@@ -321,8 +321,8 @@ def read_log(path: Path) -> list[Epoch]:
     if not path.is_file():
         return []
     return [
-        Epoch(**{_OLD_NAMES.get(name, name): value for name, value in json.loads(line).items()})
-        for line in path.read_text().splitlines()
+        Epoch(**{_OLD_NAMES.get(name, name): value for name, value in line.items()})
+        for _, line in read_jsonl(path)
     ]
 
 

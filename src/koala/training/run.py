@@ -4,7 +4,6 @@ import hashlib
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from koala.corpora import Corpus, Example, written
 from koala.corpora.jsonl import read_examples, write_examples
@@ -14,6 +13,7 @@ from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
 from koala.inference.predict import sign_triples
 from koala.settings import Settings
+from koala.settings.toml import describe_differences
 from koala.training.checkpoint import BEST, LAST
 from koala.training.data import Progress, TrainingData, build_training_data
 from koala.training.distributed import Processes
@@ -121,7 +121,9 @@ def check_folder(
             folder, "already holds a run. Resume it with --resume, or choose another folder."
         )
     saved = Settings.from_toml(read_text(path))
-    differences = describe_differences(_fixed_settings(saved), _fixed_settings(settings))
+    differences = describe_differences(
+        *(asdict(_fixed_settings(each)) for each in (saved, settings))
+    )
     if differences:
         raise FileError(
             folder,
@@ -140,27 +142,6 @@ def check_folder(
             f"holds a run that began with different data or weights ({', '.join(changed)}). "
             "Resume with the original ones, or choose another folder.",
         )
-
-
-def describe_differences(theirs: Settings, ours: Settings) -> str:
-    """Name the settings that differ: "training.batch: 64 there, 16 here"; empty if none does."""
-    saved, given = _flatten(asdict(theirs)), _flatten(asdict(ours))
-    return "; ".join(
-        f"{name}: {saved[name]!r} there, {given[name]!r} here"
-        for name in saved
-        if saved[name] != given[name]
-    )
-
-
-def _flatten(tables: dict[str, Any]) -> dict[str, object]:
-    """Give settings in tables as one table: `training.batch`."""
-    flat: dict[str, object] = {}
-    for name, value in tables.items():
-        if isinstance(value, dict):
-            flat |= {f"{name}.{key}": each for key, each in value.items()}
-        else:
-            flat[name] = value
-    return flat
 
 
 def read_extra(path: str) -> list[Example]:

@@ -145,6 +145,23 @@ class ReasonValue(BaseModel):
     triples: list[TripleValue] = Field(description="Triples, most attended first.")
 
 
+class SpanValue(BaseModel):
+    """Where something stands in the text, in Unicode characters; the end is not included.
+
+    If the request has `steps`, the text is these steps joined by line breaks.
+    """
+
+    model_config = _STRICT
+    start: int
+    end: int
+
+
+class MentionValue(SpanValue):
+    """Where the text names an entity."""
+
+    step: int
+
+
 class CellValue(BaseModel):
     """The effect of one step on one entity."""
 
@@ -155,6 +172,10 @@ class CellValue(BaseModel):
         description="Location before the step; `-`: does not exist, `?`: location unknown."
     )
     after: str = Field(description="Location after the step.")
+    location_span: SpanValue | None = Field(
+        None,
+        description="Where the text names the location after the step; null if it does not.",
+    )
     confidence: float | None = Field(None, description="Probability of the cell.")
     fixed: bool | None = Field(None, description="True if the request fixed the cell.")
     reason: ReasonValue | None = None
@@ -166,6 +187,12 @@ class EntityValue(BaseModel):
     model_config = _STRICT
     name: str
     initial: str = Field(description="Location before step 1.")
+    initial_span: SpanValue | None = Field(
+        None, description="Where the text names the location before step 1; null if it does not."
+    )
+    mentions: list[MentionValue] | None = Field(
+        None, description="Where the text names the entity."
+    )
     steps: list[CellValue]
 
 
@@ -175,6 +202,9 @@ class GridValue(BaseModel):
     model_config = ConfigDict(**_STRICT, extra="allow")
     id: str
     steps: list[str]
+    step_spans: list[SpanValue] | None = Field(
+        None, description="Where the steps stand in the text."
+    )
     entities: list[EntityValue]
     signature: str | None = Field(
         None, description="Model, decoding and knowledge that made the grid."

@@ -224,7 +224,7 @@ class TripleEncoder(_Encoder):
     """[CLS] head [SEP] relation [SEP] tail [SEP] → one vector, the mean over its words (eq. 9)."""
 
     state_dropout: nn.Dropout = nn.Dropout(0.0)
-    """Of the BiLSTM's output, before the mean; the published code drops out both."""
+    """Dropout of the BiLSTM's output, before the mean; the published code drops out both."""
 
     def forward(self, subwords: Tensor, input_mask: Tensor, word_mask: Tensor) -> Tensor:
         """Encode (distinct triples, subwords) to (distinct triples, width)."""

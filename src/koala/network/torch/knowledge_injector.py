@@ -37,7 +37,7 @@ class KnowledgeInjector(nn.Module):
         if self.gate is not None and gate_bias:
             nn.init.constant_(self.gate.bias, gate_bias)
         self.dropout = nn.Dropout(dropout)
-        """Of both linear layers of the gate, as in the published code."""
+        """Dropout of both linear layers of the gate, as in the published code."""
         self.width = query_width if is_gated else joint
 
     def forward(self, query: Rows, triples: Tensor, triple_mask: Tensor) -> tuple[Tensor, Tensor]:

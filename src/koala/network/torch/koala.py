@@ -50,7 +50,7 @@ class KoalaModel(nn.Module):
         if knowledge.is_used and knowledge.encoder == SHARED:
             self.triple_encoder = SharedTripleEncoder(
                 text_transformer,
-                n_layers=encoder.n_frozen_layers,
+                n_layers=_count_triple_layers(settings),
                 token_width=_TRIPLE_WIDTH,
                 dropout=encoder.dropout,
                 input_dropout=encoder.input_dropout,
@@ -273,6 +273,17 @@ def _build_text_encoder(
         has_convention=settings.has_convention,
         projected_width=settings.projected_width,
     )
+
+
+def _count_triple_layers(settings: Settings) -> int:
+    """Count the layers of the text encoder that encode triples; these must be frozen."""
+    n_layers, n_frozen = settings.knowledge.n_encoder_layers, settings.encoder.n_frozen_layers
+    if n_layers > n_frozen:
+        raise KoalaError(
+            "Triples are encoded by frozen layers: set knowledge.n_encoder_layers "
+            f"({n_layers}) to at most encoder.n_frozen_layers ({n_frozen})."
+        )
+    return n_layers or n_frozen
 
 
 def build_model(settings: Settings) -> KoalaModel:

@@ -36,7 +36,7 @@ class Rows:
     """
 
     parts: tuple[tuple[Tensor, Tensor], ...]
-    """Of each part: its distinct values (values, part's width) and each row's index (rows,)."""
+    """For each part: its distinct values (values, part's width) and each row's index (rows,)."""
     owner: Tensor
     """(rows,): the entity of each row."""
 
