@@ -55,6 +55,7 @@ def main():
             track(page, "How a limestone cave grows")
             page.locator("#grid tbody tr").first.locator("td").nth(2).click()
             page.wait_for_selector("#reason h3, #reason h2")
+            page.keyboard.press("Escape")  # closes the menu of the cell
             page.screenshot(path=folder / "page.png")
             browser.close()
     finally:

@@ -107,7 +107,8 @@ class TrajectoryChain:
         moves = self._between if step else self._starts[:, None] + self._enter
         gain = self._arrive(self._arrivals[step], before)
         allowed = self._allow_states(self._fixes.get(step + 1), before)
-        return moves + self._emissions[step, self._tags] + gain + allowed
+        scores: Floats = moves + self._emissions[step, self._tags] + gain + allowed
+        return scores
 
     def _allow_states(self, fix: Fix | None, before: Ints) -> Floats:
         """Bar what a fix excludes: (states,), or (states before, states) if it asks for a move."""
