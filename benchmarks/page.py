@@ -9,7 +9,7 @@ first_paint      from the start of the navigation to the first contentful paint
 first_grid       from a click on Track to the frame that shows the grid, for the first track of each
                  example after the server's start, when models and tables are loaded
 grid             the same for every later click
-fixed_grid       from the choice in the menu of a cell to the frame with the new grid
+fixed_grid       from the choice in the menu of a cell to the frame that shows the new grid
 
 Needs Playwright and Chromium. Run it on an idle machine.
 """

@@ -1,6 +1,5 @@
 """What the tests of the page in a browser share."""
 
-import os
 import re
 import shutil
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from koala.web.server import Server, open_socket, url_of
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium; Debian has it")
-MILLISECONDS = int(os.environ.get("KOALA_MS", "90000"))  # enough for a busy machine
+MILLISECONDS = 90_000  # enough for a busy machine
 sync_api.expect.set_options(timeout=MILLISECONDS)
 
 

@@ -88,7 +88,7 @@ def test_tabs_with_the_keyboard(url, open_page):
         tab = page.get_by_role("tab", name=name)
         assert tab.evaluate("tab => tab === document.activeElement")
         assert page.get_by_role("tab", selected=True).inner_text() == name
-        assert page.locator('[role="tabpanel"]:visible').count() == 1
+        assert page.locator('[role="tabpanel"]:not([hidden])').count() == 1
         assert page.locator('[role="tab"][tabindex="0"], [role="tab"]:not([tabindex])').count() == 1
 
 
@@ -114,16 +114,23 @@ def test_a_cell_marks_its_words_in_the_text(url, open_page):
     assert texts(page, "#steps li")[1] == SECOND
 
 
-def test_offsets_in_the_whole_text_are_marked_if_the_grid_has_them(url, open_page):
-    """Offsets count Unicode characters of the user's text, indents included."""
-    sea, water = TEXT.rindex("sea"), TEXT.rindex("water")
+@pytest.fixture
+def grounded(url, open_page):
+    """A page whose grids say where the text names locations; offsets count Unicode characters."""
+    sea, bold = TEXT.rindex("sea"), TEXT.rindex("ground")
 
     def ground(route):
         answer = route.fetch()
         value = answer.json()
+        starts = [0, TEXT.index("The"), TEXT.index("It")]
+        value["step_spans"] = [
+            {"start": start, "end": start + len(step)}
+            for start, step in zip(starts, value["steps"], strict=True)
+        ]
         (entity,) = value["entities"]
-        entity["mentions"] = [{"step": 2, "start": water, "end": water + 5}]
         spans = [{"start": 15, "end": 18}, {"start": sea, "end": sea + 3}, None]
+        if value["entities"][0]["steps"][2]["after"] == "ground":
+            spans[2] = {"start": bold, "end": bold + 6}
         for step, span in zip(entity["steps"], spans, strict=True):
             step["location_span"] = span
         route.fulfill(response=answer, json=value)
@@ -131,10 +138,33 @@ def test_offsets_in_the_whole_text_are_marked_if_the_grid_has_them(url, open_pag
     page = open_page(url)
     page.route("**/api/track", ground)
     paste(page, TEXT, "water")
-    cell(page, 0, 1).hover()
-    assert marked(page) == [("water", "entity"), ("sea", "location")]
-    cell(page, 0, 0).hover()
-    assert marked(page) == [("sea", "location")]
-    assert page.locator("#steps li").first.locator("mark").count() == 1
-    cell(page, 0, 1).click()
-    assert texts(page, ".reason mark") == ["water", "sea"]
+    return page
+
+
+def test_the_words_of_a_location_are_marked_where_the_text_has_them(grounded):
+    cell(grounded, 0, 1).hover()
+    assert marked(grounded) == [("water", "entity"), ("sea", "location")]
+    cell(grounded, 0, 0).hover()
+    assert marked(grounded) == [("sea", "location")]
+    assert grounded.locator("#steps li").first.locator("mark").count() == 1
+    cell(grounded, 0, 1).click()
+    assert texts(grounded, ".reason mark") == ["water", "sea"]
+    cell(grounded, 0, 2).hover()
+    assert marked(grounded) == [("ground", "location")]
+
+
+def test_a_location_that_the_text_does_not_name_is_told(grounded):
+    cell(grounded, 0, 2).click()
+    assert "does not name" not in grounded.locator("#reason").inner_text()
+    grounded.get_by_role("button", name="at another location …").click()
+    grounded.get_by_label("Another location").fill("moon")
+    grounded.keyboard.press("Enter")
+    reason = grounded.locator("#reason")
+    sync_api.expect(reason).to_contain_text("The text does not name moon.")
+
+
+def test_the_bundled_model_says_where_a_location_stands(served, open_page):
+    page = open_page(served.url)
+    paste(page, "1. **Fill** the kettle with water.\n2. Pour the *water* into a cup.", "water")
+    page.get_by_role("tabpanel").locator("td", has_text="cup").last.hover()
+    assert ("cup", "location") in marked(page)

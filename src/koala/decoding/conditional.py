@@ -83,25 +83,32 @@ class TrajectoryChain:
         tag = self._tags[None, :]
         needs = np.isin(tag, [TAGS.index(t) for t in (Tag.E, Tag.M, Tag.D)])
         is_same = before[:, None] == self._locations[None, :]
-        stays, moves = tag == TAGS.index(Tag.E), tag == TAGS.index(Tag.M)
-        possible = (exists_before == needs) & (~stays | is_same)
+        possible = (exists_before == needs) & ((tag != TAGS.index(Tag.E)) | is_same)
         if self.n_candidates > 1:
-            possible = possible & ~(moves & is_same)
+            possible = possible & ~((tag == TAGS.index(Tag.M)) & is_same)
         return np.where(possible, 0.0, IMPOSSIBLE)
+
+    def _arrive(self, arrivals: Floats, before: Ints) -> Floats:
+        """Score where an entity arrives: (locations before, states).
+
+        For a move, the probabilities of the locations other than the present one are normalised.
+        """
+        moves = self._tags == TAGS.index(Tag.M)
+        arrives = moves | (self._tags == TAGS.index(Tag.C))
+        gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)[None, :]
+        if self.n_candidates > 1:
+            elsewhere = np.log(np.maximum(-np.expm1(arrivals[before.clip(min=0)]), _LEAST))
+            gain = gain - np.where(moves, elsewhere[:, None], 0.0)
+        return gain
 
     def _score(self, step: int) -> Floats:
         """Score how a step leads from each state to each: (states before, states)."""
         before = self._locations if step else self._first
         moves = self._between if step else self._starts[:, None] + self._enter
-        arrivals, is_move = self._arrivals[step], self._tags == TAGS.index(Tag.M)
-        arrives = is_move | (self._tags == TAGS.index(Tag.C))
-        gain = np.where(arrives, arrivals[self._locations.clip(min=0)], 0.0)
-        if self.n_candidates > 1:
-            # A move takes one of the other locations, so their probabilities are normalised.
-            elsewhere = np.log(np.maximum(-np.expm1(arrivals[before.clip(min=0)]), _LEAST))
-            moves = moves - np.where(is_move[None, :], elsewhere[:, None], 0.0)
+        gain = self._arrive(self._arrivals[step], before)
         allowed = self._allow_states(self._fixes.get(step + 1), before)
-        return moves + (self._emissions[step, self._tags] + gain) + allowed
+        scores: Floats = moves + self._emissions[step, self._tags] + gain + allowed
+        return scores
 
     def _allow_states(self, fix: Fix | None, before: Ints) -> Floats:
         """Bar what a fix excludes: (states,), or (states before, states) if it asks for a move."""

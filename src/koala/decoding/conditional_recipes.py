@@ -32,21 +32,22 @@ class IngredientChain(TrajectoryChain):
         super().__init__(output, index, {0: Fix(location=NOWHERE), **fixes})
 
     def _follow(self, before: Ints) -> Floats:
-        barred = super()._follow(before)
+        is_used = self._tags == TAGS.index(Tag.M)
+        is_same = before[:, None] == self._locations[None, :]
+        barred = np.where(is_used & is_same, 0.0, super()._follow(before))
+        # Without a location, the step leaves the ingredient where it is.
+        barred[(is_used & (self._locations == SOMEWHERE))[None, :] & ~is_same] = IMPOSSIBLE
         barred[:, np.isin(self._tags, [TAGS.index(Tag.D), TAGS.index(Tag.O_D)])] = IMPOSSIBLE
         return barred
 
-    def _score(self, step: int) -> Floats:
-        scores = super()._score(step)
-        before = self._locations if step else self._first
-        moves = self._tags == TAGS.index(Tag.M)
-        arrivals = self._arrivals[step]
-        # Without a location, the step leaves the ingredient at the same location.
-        stays = (before[:, None] == self._locations[None, :]) & moves
-        gain = np.logaddexp(0.0, arrivals[SOMEWHERE] - arrivals[self._locations.clip(min=0)])
-        to_unknown = moves & (self._locations == SOMEWHERE)
-        scores = np.where(to_unknown[None, :] & ~stays, IMPOSSIBLE, scores)
-        return np.where(stays & ~to_unknown[None, :], scores + gain, scores)
+    def _arrive(self, arrivals: Floats, before: Ints) -> Floats:
+        is_used = self._tags == TAGS.index(Tag.M)
+        here = arrivals[self._locations.clip(min=0)]
+        gain = np.where(is_used | (self._tags == TAGS.index(Tag.C)), here, 0.0)
+        is_same = (before[:, None] == self._locations[None, :]) & is_used
+        stays = np.logaddexp(here, arrivals[SOMEWHERE])
+        is_unknown = self._locations == SOMEWHERE
+        return np.where(is_same & ~is_unknown, stays, gain)
 
 
 def fix_recipe(output: Output, fixes: Sequence[Fixes], entities: Sequence[str] = ()) -> Output:

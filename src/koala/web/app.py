@@ -18,8 +18,7 @@ from koala.web.errors import RequestError, build_answer, find_problem
 from koala.web.export import TYPES, ExportFormat, ExportView, write_export
 from koala.web.guard import Guard
 from koala.web.limits import Limits
-from koala.web.pages import read_files
-from koala.web.reference import render_reference
+from koala.web.pages import read_files, read_swagger_files
 from koala.web.schemas import (
     ERRORS,
     Documents,
@@ -55,7 +54,7 @@ def build_app(trackers: Trackers, limits: Limits | None = None) -> FastAPI:
         version=__version__,
         description=_DESCRIPTION,
         # FastAPI's own pages load scripts from a CDN and run inline scripts, which the content
-        # security policy forbids; `/docs` below is a plain page instead.
+        # security policy forbids; `/docs` below serves the same Swagger UI without either.
         docs_url=None,
         redoc_url=None,
         lifespan=live,
@@ -104,17 +103,18 @@ def _add_pages(app: FastAPI) -> None:
 
     @app.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
     async def reference() -> Response:
-        return Response(render_reference(app.openapi()), media_type="text/html")
+        return static("docs.html")
 
     @app.api_route("/static/{name}", methods=["GET", "HEAD"], include_in_schema=False)
     async def asset(name: str) -> Response:
         return static(name)
 
     def static(name: str) -> Response:
-        if name not in read_files():
-            raise HTTPException(404)
-        content, kind = read_files()[name]
-        return Response(content, media_type=kind)
+        for read in (read_files, read_swagger_files):
+            if name in read():
+                content, kind = read()[name]
+                return Response(content, media_type=kind)
+        raise HTTPException(404)
 
 
 def _add_information(app: FastAPI, trackers: Trackers, worker: Worker, limits: Limits) -> None:

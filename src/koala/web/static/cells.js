@@ -31,3 +31,6 @@ export function tellConfidence({ confidence, fixed }) {
   if (fixed) return "fixed by you";
   return confidence === undefined ? "" : `${percent(confidence)} confident`;
 }
+
+/** Tell whether a location is not in the text, as far as the grid says where it is. */
+export const isUnnamed = (location, span) => span === null && location !== "-" && location !== "?";

@@ -17,17 +17,6 @@ export function markSpans(text, spans) {
   return [...parts, letters.slice(end).join("")];
 }
 
-/** Where each step begins in the text, in Unicode characters; null where it is not found. */
-function findStarts(steps, text) {
-  let from = 0;
-  return steps.map((step) => {
-    const at = text.indexOf(step, from);
-    if (at < 0) return null;
-    from = at + step.length;
-    return Array.from(text.slice(0, at)).length;
-  });
-}
-
 export class Words {
   /** `list` holds the steps of the text as items. */
   constructor(list) {
@@ -36,7 +25,7 @@ export class Words {
 
   show(grid, text) {
     this.grid = grid;
-    this.starts = findStarts(grid.steps, text);
+    this.letters = Array.from(text);
     this.list.replaceChildren(...grid.steps.map((step) => make("li", {}, step)));
   }
 
@@ -54,11 +43,11 @@ export class Words {
     const { mentions, steps, initial_span: initial } = this.grid.entities[row];
     const spans = this.grid.steps.map(() => []);
     const cell = steps[step];
-    if (mentions) {
-      const here = mentions.filter((mention) => mention.step === step + 1);
-      for (const mention of here) this.addSpan(spans, mention, "entity");
-    } else if (cell?.reason) {
+    if (cell?.reason) {
       spans[step].push(...cell.reason.mentions.map(([start, stop]) => [start, stop, "entity"]));
+    } else {
+      const here = (mentions ?? []).filter((mention) => mention.step === step + 1);
+      for (const mention of here) this.addSpan(spans, mention, "entity");
     }
     this.addSpan(spans, cell ? cell.location_span : initial, "location");
     return spans;
@@ -66,11 +55,18 @@ export class Words {
 
   /** Add a span of the whole text to the step that it is in. */
   addSpan(spans, span, kind) {
-    if (!span) return;
-    for (const [number, start] of this.starts.entries()) {
-      const length = Array.from(this.grid.steps[number]).length;
-      if (start === null || span.start < start || span.end > start + length) continue;
-      spans[number].push([span.start - start, span.end - start, kind]);
+    const around = this.grid.step_spans ?? [];
+    const number = around.findIndex(({ start, end }) => span && start <= span.start && span.end <= end);
+    if (number < 0) return;
+    const words = this.letters.slice(span.start, span.end).join("");
+    const step = this.grid.steps[number];
+    // A step may lack characters of the text, such as asterisks around bold words.
+    let at = span.start - around[number].start;
+    if (Array.from(step).slice(at, at + span.end - span.start).join("") !== words) {
+      const found = step.indexOf(words);
+      if (found < 0) return;
+      at = Array.from(step.slice(0, found)).length;
     }
+    spans[number].push([at, at + span.end - span.start, kind]);
   }
 }

@@ -1,6 +1,6 @@
 // Why a cell is what it is: the sentence, the probabilities, the triples.
 
-import { kindOf, named, percent, tell, tellConfidence, tellStart } from "./cells.js";
+import { isUnnamed, kindOf, named, percent, tell, tellConfidence, tellStart } from "./cells.js";
 import { hidden, make } from "./dom.js";
 import { markSpans } from "./marks.js";
 
@@ -65,6 +65,9 @@ export function drawReason(box, grid, row, step, { spans, isFixed }) {
       { class: "told" },
       make("span", { class: `key ${kindOf(cell)}` }, tell(cell)),
       make("span", { class: "quiet" }, tellConfidence(cell)),
+      isUnnamed(cell.after, cell.location_span)
+        ? make("span", { class: "quiet" }, `The text does not name ${cell.after}.`)
+        : null,
     ),
     make("blockquote", {}, ...markSpans(grid.steps[step], spans)),
     make(
