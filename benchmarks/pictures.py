@@ -17,9 +17,11 @@ from terminal import render_terminal, run_command
 
 from koala.registry import Trackers, load
 from koala.web.app import build_app
+from koala.web.limits import Limits
 from koala.web.server import Server, open_socket, url_of
 
 ROOT = Path(__file__).parents[1]
+MILLISECONDS = 900_000  # enough for a busy machine
 
 GRIDS = {
     "grid": "How a coffee maker brews",
@@ -69,7 +71,7 @@ def track(page, title):
     page.click(f"#examples >> text={title}")
     page.wait_for_selector("#chips li")
     page.click("#track")
-    expect(page.locator("#status")).to_contain_text("entities", timeout=120_000)
+    expect(page.locator("#status")).to_contain_text("entities", timeout=MILLISECONDS)
     page.wait_for_selector("#graph svg")
 
 
@@ -94,7 +96,8 @@ def shoot_page(page, url, folder):
 @contextmanager
 def serve() -> Iterator[str]:
     opened = open_socket("127.0.0.1", 0)
-    server = Server(build_app(Trackers.bundled(partial(load, n_threads=2))))
+    trackers = Trackers.bundled(partial(load, n_threads=2))
+    server = Server(build_app(trackers, Limits(seconds=MILLISECONDS / 1000)))
     thread = Thread(target=server.run, args=([opened],))
     thread.start()
     try:
@@ -188,7 +191,7 @@ def main():
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         page = browser.new_page(viewport={"width": 1100, "height": 1720})
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(MILLISECONDS)
         for name in wanted:
             if name in TERMINALS:
                 shoot_terminal(page, name, args.output)

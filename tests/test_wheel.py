@@ -70,7 +70,16 @@ def test_the_install_page_lists_every_extra(wheel):
 def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
     venv.create(tmp_path / "env", with_pip=True)
     binaries = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
-    run(binaries / "python", "-m", "pip", "install", "--quiet", wheel, folder=tmp_path)
+    run(
+        binaries / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        wheel,
+        folder=tmp_path,
+    )
     text = b"Roots absorb water from the soil. The water flows to the leaf."
     table = run(binaries / "koala", "track", "-", "--entity", "water", folder=tmp_path, input=text)
     assert "leaf" in table

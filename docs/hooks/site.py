@@ -45,7 +45,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def _place_on_site(path: str) -> str | None:
     """Give the page of a file of the repository, or None if the site does not have it."""
-    pages = {notebook: uri for uri, notebook in _NOTEBOOKS.items()} | {"README.md": "index.md"}
+    pages = {notebook: uri for uri, notebook in _NOTEBOOKS.items()}
     if path in pages:
         return pages[path]
     if path.startswith("docs/"):
