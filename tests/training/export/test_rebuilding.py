@@ -101,7 +101,7 @@ def export(kind, folder):
         tables = read_public(folder / "encoder")
     target, batcher = folder / "model", build_batcher(settings)
     card = Card("tiny", settings.to_toml())
-    export_network(model, batcher, items[:2], target, card, public=tables)
+    export_network(model, batcher, items, target, card, public=tables)
     return target, batcher, items
 
 
