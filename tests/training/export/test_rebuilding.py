@@ -101,7 +101,7 @@ def export(kind, folder):
         tables = read_public(folder / "encoder")
     target, batcher = folder / "model", build_batcher(settings)
     card = Card("tiny", settings.to_toml())
-    export_network(model, batcher, items[:2], target, card, public=tables)
+    export_network(model, batcher, items, target, card, public=tables)
     return target, batcher, items
 
 
@@ -113,14 +113,14 @@ def test_the_rebuilt_network_gives_the_output_of_the_exported_one(kind, tmp_path
     network = HeadEnsemble(models) if len(models) > 1 else models[0]
     batch = batcher.build(items)
     ours, theirs = network.predict(batch), OnnxNetwork(folder)(batch)
-    np.testing.assert_allclose(ours.tags, theirs.tags, atol=1e-4)
+    np.testing.assert_allclose(ours.tags, theirs.tags, atol=2e-3)
     np.testing.assert_allclose(ours.transitions, theirs.transitions, atol=1e-3)
     for index in range(len(items)):
         np.testing.assert_allclose(
-            ours.location_scores(index), theirs.location_scores(index), atol=1e-4
+            ours.location_scores(index), theirs.location_scores(index), atol=2e-3
         )
     if ours.attention is not None:
-        np.testing.assert_allclose(ours.attention, theirs.attention, atol=1e-4)
+        np.testing.assert_allclose(ours.attention, theirs.attention, atol=2e-3)
 
 
 def test_a_network_with_other_settings_than_its_card_is_refused(tmp_path):

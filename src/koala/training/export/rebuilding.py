@@ -102,15 +102,15 @@ def _read_weights(
 
 
 def _randomize(model: nn.Module) -> None:
-    """Give all weights outside the text encoder different values, so that each is unique.
+    """Give all weights different values, so that each is unique.
 
-    A separate triple encoder can have the same public weights as the text encoder.
+    Equal weights (biases of zero, two encoders with the same public weights) could not be told
+    apart, and the exporter stores them once.
     """
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "text_encoder.transformer." not in name:
-                parameter.copy_(torch.rand(parameter.shape, generator=generator) * 0.1 + 0.01)
+        for parameter in model.parameters():
+            parameter.copy_(torch.rand(parameter.shape, generator=generator) * 0.1 + 0.01)
 
 
 def _export_template(
