@@ -1,12 +1,22 @@
 """Procedures: aliases, mentions, location candidates."""
 
+from dataclasses import replace
+
 import pytest
 
 from koala.corpora import read_corpus
 from koala.corpora.coverage import measure_coverage
 from koala.corpora.propara import read_released
 from koala.corpora.recipes import read_examples as read_recipes
-from koala.document import Entity, Procedure, Span, Step, annotate, split_aliases
+from koala.document import (
+    Convention,
+    Entity,
+    Procedure,
+    Span,
+    Step,
+    annotate,
+    split_aliases,
+)
 from koala.errors import KoalaError
 
 
@@ -15,8 +25,9 @@ def annotated(text: str, *entities: str) -> Procedure:
     return procedure
 
 
-def locations_of(text: str) -> list[str]:
-    return [candidate.name for candidate in annotated(text).candidates]
+def locations_of(text: str, convention: Convention = "propara") -> list[str]:
+    procedure = replace(Procedure.from_text(text, ()), convention=convention)
+    return [candidate.name for candidate in annotate([procedure])[0].candidates]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +79,10 @@ def test_an_entity_that_the_text_does_not_name_has_no_mentions():
 )
 def test_candidates_of_worked_examples(text, expected):
     assert locations_of(text) == expected
+
+
+def test_pairs_are_no_candidates_under_the_convention_of_the_corpus():
+    assert locations_of("It enters rivers and lakes.", "koala") == ["river", "lake"]
 
 
 def test_candidates_are_in_order_of_mention():

@@ -45,7 +45,12 @@ def annotate(
                 )
             ),
             candidates=add_known(
-                find_candidates(procedure.steps, has_phrases=has_phrases),
+                find_candidates(
+                    procedure.steps,
+                    has_phrases=has_phrases,
+                    # ProPara's annotators name pairs ("leaf and stem"), koala's guide asks for one.
+                    has_pairs=procedure.convention != "koala",
+                ),
                 known_locations,
                 procedure.steps,
             ),

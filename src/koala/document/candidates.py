@@ -17,17 +17,22 @@ _LOCATION_ADVERBS = frozenset(
 )
 
 
-def find_candidates(steps: Sequence[Step], *, has_phrases: bool = True) -> tuple[Candidate, ...]:
+def find_candidates(
+    steps: Sequence[Step], *, has_phrases: bool = True, has_pairs: bool = True
+) -> tuple[Candidate, ...]:
     """Find the locations where an entity may be: the nouns and noun phrases of the text.
 
     For every noun: the noun with all adjectives and nouns to its left, and each shorter tail; also
     "noun and noun", "noun or noun", "noun of noun" and "noun of the noun". In addition to the
     published rule: possessives ("earth 's crust"), participles ("recycling bin") and a few adverbs
-    ("underground"). Without `has_phrases`, only single nouns.
+    ("underground"). Without `has_phrases`, only single nouns; without `has_pairs`, no "noun and
+    noun" and "noun or noun".
     """
     mentions: dict[str, list[Span]] = {}
     for number, step in enumerate(steps):
-        for start, end in _candidate_spans(step.words, has_phrases=has_phrases):
+        for start, end in _candidate_spans(
+            step.words, has_phrases=has_phrases, has_pairs=has_pairs
+        ):
             if end - start > 1 and not has_phrases:
                 continue
             name = _location_name(step.words[start:end])
@@ -64,7 +69,9 @@ _LONGEST_LOCATION = 16
 """In words; the longest noun phrase of ProPara's train and dev texts has eleven."""
 
 
-def _candidate_spans(words: Sequence[Word], *, has_phrases: bool) -> list[tuple[int, int]]:
+def _candidate_spans(
+    words: Sequence[Word], *, has_phrases: bool, has_pairs: bool
+) -> list[tuple[int, int]]:
     spans: set[tuple[int, int]] = set()
     for last, word in enumerate(words):
         if word.text.lower() in _LOCATION_ADVERBS or word.text.lower().removesuffix("s") in (
@@ -83,7 +90,7 @@ def _candidate_spans(words: Sequence[Word], *, has_phrases: bool) -> list[tuple[
         if last + 1 < len(words) and words[last + 1].text.isdecimal():
             # "flask 2"
             spans.add((last, last + 2))
-        joined = _joined_start(words, start)
+        joined = _joined_start(words, start, has_pairs=has_pairs)
         if joined is not None:
             spans.add((joined, last + 1))
     # A punctuation mark may be tagged as a noun, but `-` and `?` have a meaning in grids.
@@ -135,10 +142,10 @@ def _is_mistagged(words: Sequence[Word], index: int) -> bool:
     return following is None or following.pos in ("PUNCT", "ADP", "CCONJ", "PRON", "SCONJ", "AUX")
 
 
-def _joined_start(words: Sequence[Word], start: int) -> int | None:
+def _joined_start(words: Sequence[Word], start: int, *, has_pairs: bool) -> int | None:
     """Give the index of a noun joined to a noun phrase by "and", "or", "of" or "of the"."""
     before = [word.text.lower() for word in words[max(0, start - 2) : start]]
-    if before[-1:] in (["and"], ["or"], ["of"]):
+    if before[-1:] == ["of"] or (has_pairs and before[-1:] in (["and"], ["or"])):
         noun = start - 2
     elif before == ["of", "the"]:
         noun = start - 3
