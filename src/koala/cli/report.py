@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from koala.cli.corpus import Data, find_corpus
+from koala.cli.corpus import Data, find_corpus, name_folder
 from koala.cli.output import write
 from koala.errors import KoalaError
 
@@ -18,6 +18,12 @@ ATTENTION_EXAMPLE = (
     "Example: koala report attention --id 37 --entity plants --model runs/koala-seed0 "
     "--model runs/minus-attention-loss-seed0 -o attention.html"
 )
+
+RECORD_EXAMPLE = (
+    "Example: koala report record configs/paper/propara/published-minilm.toml --data propara/"
+)
+TABLES_EXAMPLE = "Example: koala report tables --check"
+PAPER_EXAMPLE = "Example: koala report paper --results results/"
 
 app = typer.Typer(no_args_is_help=True, help="Pages and pictures about results.")
 
@@ -162,3 +168,102 @@ def _guess_format(output: Path | None) -> AttentionFormat:
     suffix = output.suffix.removeprefix(".") if output else ""
     known = {each.value: each for each in AttentionFormat}
     return known.get(suffix, AttentionFormat.HTML)
+
+
+Results = Annotated[
+    Path, typer.Option("--results", metavar="DIR", help="Folder of pages, tables.toml and runs/.")
+]
+
+
+@app.command("record", epilog=RECORD_EXAMPLE)
+def record_cli(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Table file (TOML).")],
+    runs: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the runs; default: runs/CONFIG, as koala ablate names it."),
+    ] = None,
+    data: Data = None,
+    folds: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="The runs of koala ablate --folds N.")
+    ] = None,
+    results: Results = Path("results"),
+) -> None:
+    """Put the finished runs of koala ablate into the results, one file each.
+
+    The files hold the scores of single procedures, from which koala report
+    paper draws its intervals.
+    """
+    from koala.cli.training import needs_training
+    from koala.corpora import read_corpus
+
+    _check_results(results)
+    with needs_training():
+        from koala.training.record import record_runs
+        from koala.training.sweep import find_corpus_name, read_ablation
+
+        ablation = read_ablation(config)
+        corpus = find_corpus_name(ablation)
+        folder = runs or name_folder(config, corpus)
+        found = record_runs(
+            ablation, read_corpus(find_corpus(data, corpus)), folder, results, n_folds=folds
+        )
+    if not found:
+        raise KoalaError(f"{folder} holds no finished run of {config}. Run koala ablate first.")
+    for path in found:
+        write(str(path), None)
+
+
+@app.command("tables", epilog=TABLES_EXAMPLE)
+def tables_cli(
+    results: Results = Path("results"),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if a page is stale.")
+    ] = False,
+) -> None:
+    """Rewrite the tables of all pages of results from the files of their runs."""
+    _rewrite(results, None, check=check)
+
+
+@app.command("paper", epilog=PAPER_EXAMPLE)
+def paper_cli(
+    results: Results = Path("results"),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if the page is stale.")
+    ] = False,
+) -> None:
+    """Rewrite paper.md: the tables of the paper beside ours, figures, and a verdict on each claim.
+
+    Everything comes from the files of runs; koala report record makes them.
+    """
+    if not check:
+        _draw_figures(results)
+    _rewrite(results, ["paper.md"], check=check)
+
+
+def _draw_figures(results: Path) -> None:
+    from koala.display.plots import draw_bars
+    from koala.evaluation.report.figures import find_figures
+
+    _check_results(results)
+    for figure in find_figures(results):
+        draw_bars(figure.bars, figure.path, title=figure.title, label=figure.label)
+
+
+def _rewrite(results: Path, pages: list[str] | None, *, check: bool) -> None:
+    from koala.evaluation.report.tables import rewrite_pages
+
+    _check_results(results)
+    changed = rewrite_pages(results, only=pages, check=check)
+    for page in changed:
+        typer.echo(f"{page}: {'stale' if check else 'rewritten'}", err=True)
+    if changed and check:
+        raise typer.Exit(1)
+
+
+def _check_results(results: Path) -> None:
+    from koala.evaluation.report.tables import TABLES
+
+    if not (results / TABLES).is_file():
+        raise KoalaError(
+            f"{results} is no folder of results: it has no {TABLES}. Give one with --results."
+        )
