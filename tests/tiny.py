@@ -1,5 +1,6 @@
 """A tiny corpus, a tiny knowledge store and tiny models with random weights, built for tests."""
 
+import json
 from pathlib import Path
 
 from koala.corpora import Corpus, Example
@@ -61,6 +62,18 @@ def build_store(folder: Path) -> Path:
     (folder / "triples.tsv").write_text(TRIPLES)
     conceptnet.build_store([folder / "triples.tsv"], folder / "store")
     return folder / "store"
+
+
+def write_retrieved(path: Path) -> Path:
+    """Write triples of every entity of the corpus, as if they had been retrieved before."""
+    triple = {"relation": "AtLocation", "tail": "soil", "weight": 1.0}
+    lines = [
+        {"id": id, "entity": name, "triples": [{"head": name, **triple}]}
+        for id, (_, rows) in TEXTS.items()
+        for name in rows
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
 
 
 def write_propara(folder: Path) -> Path:

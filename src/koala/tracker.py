@@ -13,7 +13,9 @@ from koala.document import Procedure
 from koala.document.build import build_entities, build_steps
 from koala.errors import KoalaError
 from koala.grid import Grid
+from koala.grid.attention import Attention
 from koala.grid.explanation import Explanation
+from koala.inference.attention import find_attention
 from koala.inference.calibration import Calibration
 from koala.inference.explain import predict_explanations
 from koala.inference.fixes import FixedCells, fix_cells
@@ -216,6 +218,25 @@ class Tracker:
             next(signed) if each.entities else Explanation(self._build_empty(each), ())
             for each in procedures
         ]
+
+    def find_attention(
+        self, procedures: Sequence[Procedure], *, location: str | None = None
+    ) -> list[Attention]:
+        """Give the attention to triples for every entity, of states and of locations.
+
+        Needs a training run; `location` chooses one location candidate in place of the predicted
+        ones.
+        """
+        if not self._knowledge.is_used:
+            raise KoalaError(f"{self.card.name} reads no triples, so it has no attention to show.")
+        return find_attention(
+            self.scorer,
+            self._build_items(procedures, None),
+            calibration=self.calibration,
+            task=self.task,
+            decoding=self.decoding,
+            location=location,
+        )
 
     def sample_all(
         self,

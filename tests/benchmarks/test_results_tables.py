@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from koala.errors import KoalaError
+
 ROOT = Path(__file__).parents[2]
 TABLES = """
 [models]
@@ -95,7 +97,7 @@ def test_check(tables, folder, capsys):
 )
 def test_wrong_run(tables, folder, wrong):
     write_run(folder, "wrong", {}, **wrong)
-    with pytest.raises(ValueError, match=r"wrong|nowhere"):
+    with pytest.raises(KoalaError, match=r"wrong|nowhere"):
         run(tables, folder)
 
 

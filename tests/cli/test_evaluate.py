@@ -50,9 +50,41 @@ def test_compare(koala, meet, dev, propara):
     other = propara / "evaluator-cases" / "00" / "predictions.tsv"
     words = ("evaluate", meet / "predictions.tsv", "--gold", dev, "--compare", other)
     value = json.loads(koala(*words, "--json").stdout)["compare"]
-    assert value.keys() == {"f1_difference", "low", "high", "samples"}
+    assert value.keys() == {"f1_difference", "low", "high", "samples", "drawn_by", "drawn"}
     assert value["low"] < value["f1_difference"] < value["high"] < 0
-    assert "bootstrap samples): significant." in " ".join(koala(*words).stdout.split())
+    assert (value["drawn_by"], value["drawn"]) == ("question", 18)
+    text = " ".join(koala(*words).stdout.split())
+    assert "samples drawn by question, 18 of them): significant." in text
+    assert "|by:question-18|" in text.replace(" ", "")
+
+
+def test_compare_draws_by_procedure_where_questions_are_unknown(
+    koala, meet, dev, propara, tmp_path
+):
+    gold = tmp_path / "answers.tsv"
+    gold.write_text(dev.read_text())
+    other = propara / "evaluator-cases" / "00" / "predictions.tsv"
+    words = ("evaluate", meet / "predictions.tsv", "--gold", gold, "--compare", other, "--json")
+    value = json.loads(koala(*words).stdout)
+    assert (value["compare"]["drawn_by"], value["compare"]["drawn"]) == ("procedure", 43)
+    assert "|by:" not in value["signature"]
+    questions = propara / "csv" / "Paragraphs.csv"
+    known = json.loads(koala(*words, "--questions", questions).stdout)["compare"]
+    assert (known["drawn_by"], known["drawn"]) == ("question", 18)
+    assert known["f1_difference"] == value["compare"]["f1_difference"]
+    assert known["low"] != value["compare"]["low"]
+
+
+def test_questions_that_do_not_fit_are_refused(koala, meet, dev, tmp_path):
+    few = tmp_path / "few.csv"
+    few.write_text("Topic,Prompt,Paragraph,Sentence\nt,How?,1,A.\n")
+    words = ("evaluate", meet / "predictions.tsv", "--gold", dev, "--questions", few)
+    done = koala(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--questions needs --compare" in done.stderr
+    done = koala(*words, "--compare", meet / "predictions.tsv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is not known" in done.stderr
 
 
 def test_an_error_in_the_compared_file_names_the_option(koala, meet, dev, tmp_path):

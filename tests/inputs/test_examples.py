@@ -1,7 +1,7 @@
 import pytest
 
 from koala.document import Procedure
-from koala.inputs.examples import build_items, group_items, split_items
+from koala.inputs.examples import build_items, group_items, split_entities, split_items
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +31,17 @@ def test_the_seed_determines_the_order(items):
         for seed in (0, 0, 1)
     ]
     assert orders[0] == orders[1] != orders[2]
+
+
+def test_entities_can_be_shuffled_singly(items):
+    batches = split_entities(items, 4, seed=0)
+    assert sorted(id(item) for batch in batches for item in batch) == sorted(map(id, items))
+    assert [len(batch) for batch in batches] == [4, 4, 4, 1]
+    whole = {id(item.procedure): 0 for item in items}
+    for batch in batches:
+        groups = group_items(batch)
+        assert len(groups) == len({id(group[0].procedure) for group in groups})
+        for group in groups:
+            whole[id(group[0].procedure)] += 1
+    assert max(whole.values()) > 1
+    assert split_entities(items, 4, seed=0) == batches != split_entities(items, 4, seed=1)

@@ -96,7 +96,7 @@ def test_training_settings_of_the_table_hold_for_all_rows(validated, folder):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[training]", "[decoder]", "decoder is unknown"),
+        ("[training]", "[decoders]", "decoders is unknown"),
         ("epochs = 2", "seed = 2", "without a seed"),
         ("[training]\nepochs = 2\nselection", "training = 3\n# selection", "must be a table"),
     ],

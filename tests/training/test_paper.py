@@ -1,4 +1,4 @@
-"""The paper's own settings file, tried with tiny random encoders."""
+"""The settings files of the paper, tried with tiny random encoders."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 from koala.settings import read_settings  # noqa: E402
 from koala.training.data import build_training_data  # noqa: E402
 from koala.training.loop import Training  # noqa: E402
+from koala.training.sweep import read_ablation, read_row  # noqa: E402
 
 from .. import tiny  # noqa: E402
 
@@ -61,3 +62,70 @@ def test_dropout_is_where_the_published_code_has_it(settings, tmp_path):
         "triple_encoder.state_dropout",
     }
     assert {name for name, rate in rates.items() if rate == 0.4} == wanted
+
+
+TABLES = [
+    PAPER.parent / f"{regime}-{encoder}.toml"
+    for regime in ("published", "long")
+    for encoder in ("minilm", "mpnet")
+]
+
+
+def make_tiny(settings, folder):
+    """Replace encoders, stages and sources of triples by tiny ones; keep all else."""
+    encoder, knowledge = settings.encoder, settings.knowledge
+    name = str(tiny.build_encoder(folder / "encoder"))
+    retrieved = knowledge.retrieved and str(tiny.write_retrieved(folder / "retrieved.jsonl"))
+    return replace(
+        settings,
+        encoder=replace(encoder, name=name, weights=None),
+        knowledge=replace(
+            knowledge,
+            encoder=name,
+            weights=None,
+            retrieved=retrieved,
+            store=str(tiny.build_store(folder)),
+        ),
+        training=replace(settings.training, epochs=1, precision="float32"),
+    )
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_every_row_of_the_tables_trains(path, tmp_path):
+    table = read_ablation(path)
+    expected = "mpnet" if "mpnet" in path.stem else "minilm"
+    for number, row in enumerate(table.rows):
+        settings = read_row(table, row, seed=1)
+        assert settings.encoder.name == expected
+        assert settings.training.epochs == 20
+        (tmp_path / str(number)).mkdir()
+        small = make_tiny(settings, tmp_path / str(number))
+        data = build_training_data(tiny.build_corpus(), small)
+        has_triples = any(item.triples for item in data.train)
+        assert has_triples == settings.knowledge.is_used
+        training = Training(small, data, tmp_path / f"{number}-run")
+        assert training.run().epoch == 1
+
+
+def test_rows_differ_in_what_they_isolate_and_in_nothing_else():
+    table = read_ablation(TABLES[0])
+    rows = {row.name: read_row(table, row) for row in table.rows}
+    koala, bare = rows["KoaLa"], rows["− ConceptNet & LM stages"]
+    assert replace(bare, encoder=koala.encoder, knowledge=koala.knowledge) == koala
+    assert replace(bare.encoder, weights=koala.encoder.weights) == koala.encoder
+    gate = rows["Concatenation, no gate"]
+    assert replace(gate, knowledge=replace(gate.knowledge, integration="gate")) == koala
+    assert len(set(map(repr, rows.values()))) == len(rows)
+
+
+def test_both_regimes_have_the_same_network_and_the_published_one_its_optimiser():
+    published, long = (
+        {row.name: read_row(table, row) for row in table.rows}
+        for table in map(read_ablation, TABLES[:3:2])
+    )
+    for name, settings in published.items():
+        assert replace(settings, training=long[name].training) == long[name]
+    training = published["KoaLa"].training
+    assert (training.shuffle, training.batch, training.schedule) == ("entities", 32, "constant")
+    assert training.head_learning_rate is None
+    assert long["KoaLa"].training.head_learning_rate == 3e-4

@@ -16,6 +16,7 @@ from koala.encoders.weights import CHECKPOINTS, WEIGHTS  # noqa: E402
 from koala.errors import FileError, KoalaError  # noqa: E402
 from koala.evaluation import score  # noqa: E402
 from koala.settings import read_settings  # noqa: E402
+from koala.settings.toml import read_values  # noqa: E402
 from koala.training.loop import LOG, Training, read_log  # noqa: E402
 from koala.training.report import CURVE, REPORT, VITERBI, read_report  # noqa: E402
 from koala.training.run import (  # noqa: E402
@@ -286,7 +287,7 @@ def test_every_settings_file_can_be_read_and_has_a_description(path):
         from koala.settings.pretraining import read_pretraining_settings
 
         assert read_pretraining_settings(path).reproduces
-    elif "[[row]]" in path.read_text():
+    elif "row" in read_values(path):
         table = read_ablation(path)
         assert table.reproduces
         for row in table.rows:
@@ -341,3 +342,33 @@ def test_fields_are_left_out_of_training_but_not_of_dev(settings):
     assert {item.procedure.id for item in data.train} == {"kitchen/rain", "garden/sugar"}
     with pytest.raises(KoalaError, match="these fields: garden, kitchen, wet-lab"):
         leave_out_fields(corpus, [], ["lab"])
+
+
+def test_a_table_extends_another_and_its_rows_override_it(tmp_path):
+    (tmp_path / "base.toml").write_text("corpus = 'propara'\n[training]\nepochs = 3\n")
+    rows = "[[row]]\nname = 'a'\n[[row]]\nname = 'b'\ntraining = { batch = 4 }\n"
+    (tmp_path / "one.toml").write_text(
+        f"settings = 'base.toml'\nseeds = [0]\n[training]\nbatch = 8\n{rows}"
+    )
+    (tmp_path / "two.toml").write_text(
+        "extends = 'one.toml'\n[training]\npatience = 2\n[encoder]\nname = 'x'\n"
+    )
+    table = read_ablation(tmp_path / "two.toml")
+    first, second = (read_row(table, row, seed=5) for row in table.rows)
+    assert (first.training.batch, second.training.batch) == (8, 4)
+    assert {each.training.patience for each in (first, second)} == {2}
+    assert (first.encoder.name, first.training.epochs, first.training.seed) == ("x", 3, 5)
+    assert [row.name for row in table.choose(["b"]).rows] == ["b"]
+    with pytest.raises(KoalaError, match="no row 'c'"):
+        table.choose(["c"])
+
+
+def test_retrieved_triples_are_found_by_the_ids_of_the_procedures(settings, source, tmp_path):
+    path = str(tiny.write_retrieved(tmp_path / "retrieved.jsonl"))
+    knowledge = replace(settings.knowledge, retrieved=path)
+    data = source.get(replace(settings, knowledge=knowledge))
+    assert all(item.triples for item in (*data.train, *data.dev))
+    (tmp_path / "other.jsonl").write_text('{"id": "x", "entity": "y", "triples": []}\n')
+    other = replace(settings.knowledge, retrieved=str(tmp_path / "other.jsonl"))
+    with pytest.raises(KoalaError, match="no triples for any entity"):
+        source.get(replace(settings, knowledge=other))

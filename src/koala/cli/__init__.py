@@ -23,6 +23,7 @@ from koala.cli import (
     models,
     predict,
     pretrain,
+    report,
     serve,
     show,
     track,
@@ -61,6 +62,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(encoders.app, name="encoders")
 app.add_typer(knowledge.app, name="knowledge")
 app.add_typer(pretrain.app, name="pretrain")
+app.add_typer(report.app, name="report")
 app.add_typer(wikipedia.app, name="wikipedia")
 
 

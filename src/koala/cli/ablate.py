@@ -45,6 +45,13 @@ def ablate_cli(
             help="With --folds: run only the K-th fold (repeatable). Faster, but less conclusive.",
         ),
     ] = None,
+    row: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Run only this row of the table (repeatable), such as 'KoaLa'.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Train every row of a table with every seed, and print the scores on dev.
@@ -75,7 +82,7 @@ def ablate_cli(
             write_ablation,
         )
 
-        ablation = read_ablation(config)
+        ablation = read_ablation(config).choose(row or [])
         corpus = find_corpus_name(ablation)
         folder = output or name_folder(config, corpus)
         with open_source(find_corpus(data, corpus)) as source, show_progress("Epoch") as batches:

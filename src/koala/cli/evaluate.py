@@ -10,6 +10,8 @@ from koala.cli.output import show, write_json
 from koala.errors import KoalaError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from rich.console import RenderableType
 
     from koala.evaluation import Comparison, DocumentScores, RecipesScores, SentenceScores
@@ -69,7 +71,18 @@ def evaluate_cli(
         Path | None,
         typer.Option(
             metavar="OTHER",
-            help="Predictions of another system: test the F1 difference by paired bootstrap.",
+            help="Predictions of another system: test the F1 difference by paired bootstrap. Whole "
+            "questions are drawn where they are known, else single procedures.",
+        ),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions",
+            "--prompts",
+            metavar="FILE",
+            help="With --compare: ProPara's Paragraphs.csv, which has the question of every "
+            "paragraph. Default: that of the ProPara folder that ANSWERS is in.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
@@ -81,6 +94,8 @@ def evaluate_cli(
         raise KoalaError("Only the predictions can be read from stdin; give files for the others.")
     if found and level != Level.CHANGES:
         raise KoalaError("--found needs --level changes. Add that, or omit --found.")
+    if questions and not compare:
+        raise KoalaError("--questions needs --compare, whose interval it is for.")
     format = detect_format(gold)
     predicted_grids = read_any_grids(predictions, is_scored=True)
     gold_grids = read_any_grids(gold, is_scored=True)
@@ -113,6 +128,7 @@ def evaluate_cli(
         level=wanted,
         labels=labels,
         compare=read_any_grids(compare, is_scored=True) if compare else None,
+        questions=find_topics(gold, gold_grids, questions) if compare else None,
     )
     if as_json:
         write_json(report.to_dict())
@@ -168,8 +184,12 @@ def score_propara(
     level: Level,
     labels: Path | None = None,
     compare: dict[str, "Grid"] | None = None,
+    questions: dict[str, str] | None = None,
 ) -> Report:
-    """Score predictions at the requested levels; compare them with others if given."""
+    """Score predictions at the requested levels; compare them with others if given.
+
+    `questions` has the question of every procedure, by which the comparison then draws.
+    """
     from koala.evaluation import compare_documents, score_document, score_sentence
     from koala.evaluation.labels import read_labels
 
@@ -181,11 +201,33 @@ def score_propara(
             other = score_document(compare, gold)
         except KoalaError as error:
             raise KoalaError(f"--compare: {error}") from None
-        report.comparison = compare_documents(report.document, other)
+        report.comparison = compare_documents(report.document, other, questions=questions)
     if level != Level.DOCUMENT:
         published = read_labels(labels, gold) if labels else None
         report.sentence = score_sentence(predicted, gold, published)
     return report
+
+
+def find_topics(
+    gold: Path, ids: "Collection[str]", given: Path | None = None
+) -> dict[str, str] | None:
+    """Find the question of every scored procedure.
+
+    The file is the given one, or that of the ProPara folder that the gold grids are in. Without a
+    given file, the answer is None unless all questions are known and are enough to draw from.
+    """
+    from koala.corpora.corpus import name_topic
+    from koala.corpora.propara import find_questions, read_questions
+    from koala.evaluation.bootstrap import LEAST
+
+    path = given or find_questions(gold)
+    if path is None:
+        return None
+    known = read_questions(path)
+    topics = {id: name_topic(known[id]) for id in ids if known.get(id)}
+    if given is None and (len(topics) < len(ids) or len(set(topics.values())) < LEAST):
+        return None
+    return topics
 
 
 def _report_changes(

@@ -95,7 +95,8 @@ def describe_comparison(comparison: "Comparison") -> str:
     return (
         f"F1 difference {100 * comparison.f1_difference:+.1f} "
         f"(95 % interval {100 * low:+.1f} to {100 * high:+.1f}, "
-        f"{comparison.samples:,} paired bootstrap samples): {verdict}."
+        f"{comparison.samples:,} paired bootstrap samples drawn by {comparison.drawn_by}, "
+        f"{comparison.drawn} of them): {verdict}."
     )
 
 

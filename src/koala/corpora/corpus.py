@@ -71,13 +71,18 @@ class Corpus:
         return figures | {"total": measure(everything, is_tokenized=self.is_tokenized)}
 
 
+def name_topic(question: str) -> str:
+    """Give a question without case and final marks, which differ between texts that answer it."""
+    return question.strip(" .?").lower()
+
+
 def find_fold(procedure: Procedure, total: int) -> int:
     """Give the number, from 0, of the cross-validation fold that a procedure belongs to.
 
     Texts that answer the same question are in the same fold, as in ProPara's own splits: they
     describe the same process in similar words. Without a question, the id decides.
     """
-    topic = procedure.question.strip(" .?").lower() or procedure.id
+    topic = name_topic(procedure.question) or procedure.id
     return int.from_bytes(hashlib.sha256(topic.encode()).digest()[:4]) % total
 
 

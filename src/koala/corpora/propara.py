@@ -12,7 +12,9 @@ from koala.errors import FileError
 from koala.files import read_csv
 from koala.grid import Grid, Row
 
-_ANNOTATIONS = "State_change_annotations.csv"
+_ANNOTATIONS, _PARAGRAPHS = "State_change_annotations.csv", "Paragraphs.csv"
+_DEPTH = 3
+"""Folders from a file of answers up to the corpus: `leaderboard/dev/answers.tsv`."""
 
 
 def is_here(folder: Path) -> bool:
@@ -75,7 +77,7 @@ def read_released(folder: str | Path) -> Corpus:
     folder = Path(folder)
     partition = _read_partition(folder / "Train_Dev_Test.csv")
     annotated = _read_annotations(folder / _ANNOTATIONS)
-    plain = _read_paragraphs(folder / "Paragraphs.csv")
+    plain = _read_paragraphs(folder / _PARAGRAPHS)
     splits: dict[str, list[Example]] = {split: [] for split in SPLITS}
     for id, split in partition.items():
         example = annotated.get(id) or plain.get(id)
@@ -102,6 +104,15 @@ def read_questions(path: str | Path) -> dict[str, str]:
     """Read the question of every paragraph from `Paragraphs.csv`."""
     examples = _read_paragraphs(Path(path))
     return {id: example.procedure.question for id, example in examples.items()}
+
+
+def find_questions(answers: Path) -> Path | None:
+    """Find `Paragraphs.csv` of the ProPara folder that a file of answers is in, if there is one."""
+    for folder in answers.resolve().parents[:_DEPTH]:
+        for path in (folder / _PARAGRAPHS, folder / "csv" / _PARAGRAPHS):
+            if path.is_file():
+                return path
+    return None
 
 
 def _read_paragraphs(path: Path) -> dict[str, Example]:

@@ -1,6 +1,6 @@
 """Evaluation: predicted and gold grids → typed scores with a signature."""
 
-from koala.evaluation.bootstrap import Comparison, compare_documents
+from koala.evaluation.bootstrap import Comparison, compare_documents, compare_systems
 from koala.evaluation.document import DocumentScores, score_document
 from koala.evaluation.recipes import RecipesScores, score_recipes
 from koala.evaluation.scores import PRF, Grids, group_by_id
@@ -13,6 +13,7 @@ __all__ = [
     "RecipesScores",
     "SentenceScores",
     "compare_documents",
+    "compare_systems",
     "score",
     "score_document",
     "score_recipes",

@@ -62,8 +62,12 @@ def score_document(predicted: Mapping[str, Grid], gold: Mapping[str, Grid]) -> D
     signature = build_signature(
         "propara-document", len(gold), gold=fingerprint(gold.values()), predicted=predictions
     )
-    questions = {name: _average([s[name] for s in per_process.values()]) for name in QUESTIONS}
-    return DocumentScores(per_process, questions, predictions, signature)
+    return DocumentScores(per_process, average_processes(per_process), predictions, signature)
+
+
+def average_processes(per_process: Mapping[str, Mapping[str, PRF]]) -> dict[str, PRF]:
+    """Average the scores of each question over all processes, as the official script does."""
+    return {name: _average([s[name] for s in per_process.values()]) for name in QUESTIONS}
 
 
 def _short(name: str) -> str:

@@ -1,9 +1,7 @@
 """Procedures → triples → scores → grids, samples or probabilities, for any kind of network."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from koala.decoding import Decoding, Names
 from koala.decoding.conditional import Fixes
@@ -19,7 +17,12 @@ from koala.inference.grounding import find_step_spans, ground_rows
 from koala.inference.scoring import Scored, Scorer, score_all, score_procedures
 from koala.inputs.examples import Item
 from koala.knowledge.retrieval import Triples, retrieve_triples
-from koala.knowledge.retrieved import choose_retrieved, read_retrieved
+from koala.knowledge.retrieved import (
+    choose_retrieved,
+    find_retrieved,
+    read_retrieved,
+    sign_retrieved,
+)
 from koala.knowledge.store import Store
 from koala.network.output import Output
 from koala.settings import KnowledgeSettings, TextSettings
@@ -52,7 +55,7 @@ def find_triples(
     if not settings.is_used:
         return [tuple(() for _ in procedure.entities) for procedure in procedures]
     if settings.retrieved:
-        known = read_retrieved(Path(settings.retrieved))
+        known = read_retrieved(find_retrieved(settings.retrieved))
         return choose_retrieved(procedures, known, settings.n_triples)
     return retrieve_triples(
         procedures,
@@ -69,7 +72,7 @@ def sign_triples(settings: KnowledgeSettings) -> str:
     if not settings.is_used:
         return "none"
     if settings.retrieved:
-        return f"file-{hashlib.sha256(Path(settings.retrieved).read_bytes()).hexdigest()[:8]}"
+        return sign_retrieved(find_retrieved(settings.retrieved))
     return Store.open_cached(settings.store).signature
 
 

@@ -114,6 +114,9 @@ def join_outputs(
     locations = np.full((len(items), n_steps + 1, n_candidates), _LOWEST, dtype=np.float32)
     n_triples = 0 if outputs[0].attention is None else outputs[0].attention.shape[2]
     attention = np.zeros((len(items), n_steps, n_triples), dtype=np.float32)
+    has_locations = outputs[0].location_attention is not None
+    shape = (len(items), n_candidates if has_locations else 0, n_steps + 1, n_triples)
+    location_attention = np.zeros(shape, dtype=np.float32)
     for window, output in zip(windows, outputs, strict=True):
         scored = slice(window.first, window.last)
         local = slice(window.first - window.start, window.last - window.start)
@@ -126,6 +129,9 @@ def join_outputs(
         rows = np.arange(window.first + bool(window.first), window.last + 1)
         scores = output.locations[:, rows - window.start, : len(columns)]
         locations[:, rows[:, None], columns] = scores
+        if output.location_attention is not None:
+            own = output.location_attention[:, : len(columns), rows - window.start]
+            location_attention[:, np.array(columns)[:, None], rows] = own
     return replace(
         outputs[0],
         tags=tags,
@@ -133,6 +139,7 @@ def join_outputs(
         n_steps=np.full(len(items), n_steps, dtype=np.int64),
         n_candidates=np.full(len(items), n_candidates, dtype=np.int64),
         attention=None if outputs[0].attention is None else attention,
+        location_attention=location_attention if has_locations else None,
     )
 
 
@@ -161,5 +168,14 @@ def stack_outputs(outputs: Sequence[Output]) -> Output:
         if outputs[0].attention is None
         else np.concatenate(
             [pad(o.attention, n_steps, n_triples) for o in outputs if o.attention is not None]
+        ),
+        location_attention=None
+        if outputs[0].location_attention is None
+        else np.concatenate(
+            [
+                pad(o.location_attention, n_candidates, n_steps + 1, n_triples)
+                for o in outputs
+                if o.location_attention is not None
+            ]
         ),
     )

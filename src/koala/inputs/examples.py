@@ -134,5 +134,23 @@ def split_items(items: Sequence[Item], size: int, *, seed: int | None = None) ->
     ]
 
 
+def split_entities(items: Sequence[Item], size: int, *, seed: int) -> list[list[Item]]:
+    """Split items into batches of `size` in random order, whichever procedure they belong to.
+
+    Within a batch, the items of a procedure are neighbours, so that its text is encoded once there.
+    """
+    shuffled = list(items)
+    random.Random(seed).shuffle(shuffled)
+    return [_gather(shuffled[start : start + size]) for start in range(0, len(shuffled), size)]
+
+
+def _gather(items: Sequence[Item]) -> list[Item]:
+    """Put the items of a procedure next to each other, in the order of their first items."""
+    by_procedure: dict[int, list[Item]] = {}
+    for item in items:
+        by_procedure.setdefault(id(item.procedure), []).append(item)
+    return [item for group in by_procedure.values() for item in group]
+
+
 def _length(item: Item) -> int:
     return sum(len(step.words) for step in item.procedure.steps)

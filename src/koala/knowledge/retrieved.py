@@ -6,6 +6,8 @@ of comma-separated fields (`cpnet`), and JSON lines with `id`, `entity` and `tri
 """
 
 import gzip
+import hashlib
+import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,6 +42,22 @@ def read_retrieved(path: Path) -> dict[Key, tuple[Triple, ...]]:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileError(path, f"not a file of retrieved triples ({error!r}).") from None
     return found
+
+
+def find_retrieved(path: str) -> Path:
+    """Find a file of retrieved triples: as given, or else inside the folder `KOALA_DATA`."""
+    root = os.environ.get("KOALA_DATA")
+    if root and not Path(path).exists() and Path(root, path).exists():
+        return Path(root, path)
+    return Path(path)
+
+
+def sign_retrieved(path: Path) -> str:
+    """Give the signature of a file of retrieved triples."""
+    try:
+        return f"file-{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+    except OSError as error:
+        raise FileError(path, f"cannot be read ({error}).") from None
 
 
 def choose_retrieved(

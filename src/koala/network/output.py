@@ -30,6 +30,9 @@ class Output:
     """(batch,): location candidates of each entity, including `?`."""
     attention: Floats | None = None
     """(batch, steps, triples): attention of the state tracker to each triple."""
+    location_attention: Floats | None = None
+    """(batch, candidates, steps + 1, triples): attention of the location predictor to each triple,
+    by the candidate that asks. Exported networks do not give it."""
     may_be_absent: bool = False
     """Whether an entity may be absent from the first step to the last."""
 
@@ -46,7 +49,8 @@ class Output:
             locations=self.locations[rows],
             n_steps=self.n_steps[rows],
             n_candidates=self.n_candidates[rows],
-            attention=None if self.attention is None else self.attention[rows],
+            attention=_take(self.attention, rows),
+            location_attention=_take(self.location_attention, rows),
         )
 
     def location_scores(self, index: int) -> Floats:
@@ -73,7 +77,6 @@ def average_outputs(outputs: Sequence[Output]) -> Output:
     Tag and CRF scores are averaged as they are, locations as log probabilities, attention over the
     networks that have it.
     """
-    attention = [output.attention for output in outputs if output.attention is not None]
     return replace(
         outputs[0],
         tags=_mean([output.tags for output in outputs]),
@@ -81,8 +84,18 @@ def average_outputs(outputs: Sequence[Output]) -> Output:
         starts=_mean([output.starts for output in outputs]),
         ends=_mean([output.ends for output in outputs]),
         locations=_mean([_normalize(output.locations) for output in outputs]),
-        attention=_mean(attention) if attention else None,
+        attention=_mean_known([output.attention for output in outputs]),
+        location_attention=_mean_known([output.location_attention for output in outputs]),
     )
+
+
+def _take(array: Floats | None, rows: slice) -> Floats | None:
+    return None if array is None else array[rows]
+
+
+def _mean_known(arrays: Sequence[Floats | None]) -> Floats | None:
+    known = [array for array in arrays if array is not None]
+    return _mean(known) if known else None
 
 
 def _mean(arrays: Sequence[Floats]) -> Floats:

@@ -129,7 +129,8 @@ class KnowledgeSettings:
     one."""
     retrieved: str | None = None
     """File of triples that were retrieved before (`koala.knowledge.retrieved`), read in place of a
-    store; for example those of the published system."""
+    store; for example those of the published system. If it is not found as given, it is looked for
+    in the folder KOALA_DATA. None or "": triples are retrieved from the store."""
 
     def __post_init__(self) -> None:
         check_shares(self, "knowledge.", "dropout", below=True)

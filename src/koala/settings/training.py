@@ -42,6 +42,10 @@ class TrainingSettings:
     """Largest number of epochs."""
     batch: int = 32
     """Entities per batch (section 6.2)."""
+    shuffle: Literal["procedures", "entities"] = "procedures"
+    """What is shuffled into batches. "procedures": the entities of a procedure stay together, so
+    that its text is encoded once, and texts of similar length meet. "entities": every entity by
+    itself, as in the published code; a text is then encoded about once for every entity."""
     part: int = 0
     """Approximate number of entities that pass the network at a time; 0: the whole batch. Gradients
     of the parts are added up, so only memory use changes."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from koala.corpora import Corpus
-from koala.corpora.corpus import build_fold
+from koala.corpora.corpus import build_fold, name_topic
 from koala.corpora.formats import read_any_grids
 from koala.errors import KoalaError
 from koala.evaluation import (
@@ -116,7 +116,11 @@ def run_folds(
         _validate(RowResult(row, tuple(found)), paths, find_task(own), gold)
         for row, own, found, paths in zip(ablation.rows, settings, reports, runs, strict=True)
     )
-    return [first, *(replace(row, comparison=_compare(row.best, first.best)) for row in others)]
+    topics = _find_topics([fold.corpus for fold in sources.values()])
+    return [
+        first,
+        *(replace(row, comparison=_compare(row.best, first.best, topics)) for row in others),
+    ]
 
 
 def _build_fold(corpus: Corpus, number: int, folds: Folds) -> Corpus:
@@ -145,10 +149,20 @@ def _read_all(paths: Sequence[Path]) -> dict[str, Grid]:
     return {id: grid for path in paths for id, grid in read_any_grids(path).items()}
 
 
-def _compare(one: Scores, other: Scores) -> Comparison | None:
+def _find_topics(corpora: Sequence[Corpus]) -> dict[str, str] | None:
+    """Give the question of every scored procedure; None if one has no question, or for too few."""
+    procedures = [e.procedure for corpus in corpora for e in corpus.take("dev")]
+    topics = {procedure.id: name_topic(procedure.question) for procedure in procedures}
+    is_known = all(topics.values()) and len(set(topics.values())) >= LEAST
+    return topics if is_known else None
+
+
+def _compare(one: Scores, other: Scores, topics: dict[str, str] | None) -> Comparison | None:
     if isinstance(one, RecipesScores) or isinstance(other, RecipesScores):
         return None
-    return compare_documents(one, other) if len(one.per_process) >= LEAST else None
+    if len(one.per_process) < LEAST:
+        return None
+    return compare_documents(one, other, questions=topics)
 
 
 def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow], folds: Folds) -> str:
@@ -172,10 +186,16 @@ def render_folds(ablation: Ablation, rows: Sequence[ValidatedRow], folds: Folds)
     )
     about = (
         f"{folds.describe()}; {epoch} P, R and the difference are those of MBR decoding if the "
-        "task has it. NLL is measured with temperatures fitted on the fold. "
-        f"Seed {ablation.seeds[0]}."
+        f"task has it{_describe_drawing(rows)}. NLL is measured with temperatures fitted on the "
+        f"fold. Seed {ablation.seeds[0]}."
     )
     return "\n".join([ablation.reproduces, "", *lines, "", about, ""])
+
+
+def _describe_drawing(rows: Sequence[ValidatedRow]) -> str:
+    """Say what the intervals were drawn by."""
+    drawn = next((row.comparison for row in rows if row.comparison), None)
+    return f"; intervals are drawn by {drawn.drawn_by} ({drawn.drawn})" if drawn else ""
 
 
 def _format_comparison(comparison: Comparison | None) -> str:

@@ -16,7 +16,7 @@ from koala.inference.predict import annotate_with, find_triples
 from koala.inputs.examples import STAYS, Item, Participation, build_items
 from koala.knowledge.relevance import Relevance, VerbSets, count_verbs, label_triples
 from koala.knowledge.retrieval import Triples
-from koala.settings import Settings
+from koala.settings import KnowledgeSettings, Settings
 from koala.text.nlp import analyze
 
 Progress = Callable[[int, int], None]
@@ -86,11 +86,24 @@ def _read_texts(
     distinct: dict[Procedure, int] = {}
     numbers = [distinct.setdefault(replace(text, id=""), len(distinct)) for text in texts]
     annotated = annotate_with(settings.text, list(distinct))
-    triples = find_triples(annotated, settings.knowledge, progress=progress)
     procedures = [
         replace(annotated[number], id=text.id) for number, text in zip(numbers, texts, strict=True)
     ]
+    if settings.knowledge.is_used and settings.knowledge.retrieved:
+        # The file knows procedures by their ids.
+        return procedures, _read_retrieved(procedures, settings.knowledge)
+    triples = find_triples(annotated, settings.knowledge, progress=progress)
     return procedures, [triples[number] for number in numbers]
+
+
+def _read_retrieved(procedures: Sequence[Procedure], settings: KnowledgeSettings) -> Triples:
+    triples = find_triples(procedures, settings)
+    if not any(own for groups in triples for own in groups):
+        raise KoalaError(
+            f"{settings.retrieved} has no triples for any entity of these procedures. Expected "
+            "their ids and entities; give the file that was made for this corpus."
+        )
+    return triples
 
 
 def _with_gold(examples: Sequence[Example]) -> Sequence[Example]:

@@ -21,7 +21,7 @@ from koala.inference.calibration import Calibration, Temperatures
 from koala.inference.predict import decode_grids
 from koala.inference.scoring import NetworkScorer, Scored, score_all
 from koala.inputs.arrays import Batcher
-from koala.inputs.examples import Item, group_items, split_items
+from koala.inputs.examples import Item, group_items, split_entities, split_items
 from koala.network.torch.koala import KoalaModel, build_model
 from koala.settings import SHARED, Settings
 from koala.tasks import find_task
@@ -177,7 +177,8 @@ class Training:
         items: Sequence[Item] = [*self.data.train, *self._sample_extra(seed)]
         if self.settings.encoder.has_question:
             items = hide_questions(items, self.settings.training.hidden_questions, seed)
-        batches = split_items(items, self.settings.training.batch, seed=seed)
+        split = split_items if self.settings.training.shuffle == "procedures" else split_entities
+        batches = split(items, self.settings.training.batch, seed=seed)
         return self._learn(epoch, batches, show_batches)
 
     def _score_epoch(

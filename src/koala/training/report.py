@@ -15,7 +15,7 @@ from koala.evaluation.labels import ProcessLabels
 from koala.files import parse_json, read_text, write_text
 from koala.grid import Grid
 from koala.inference.calibration import Calibration, read_calibration
-from koala.inference.predict import decode_grids
+from koala.inference.predict import decode_grids, sign_triples
 from koala.inference.scoring import score_all
 from koala.tasks import Task, find_task
 from koala.training.attention_analysis import measure_attention
@@ -60,6 +60,8 @@ class RunReport:
     """Mean NLL of gold tags and gold locations with these temperatures."""
     selection: str | None = None
     """How the epoch was selected: `training.selection`."""
+    knowledge: str | None = None
+    """Signature of the source of triples; `none` for a network without knowledge."""
 
 
 def write_report(training: Training, labels: dict[str, ProcessLabels] | None) -> RunReport:
@@ -98,6 +100,7 @@ def write_report(training: Training, labels: dict[str, ProcessLabels] | None) ->
         mbr=mbr,
         nll=[*measure_nll(scored, temperatures)],
         selection=settings.training.selection,
+        knowledge=sign_triples(settings.knowledge),
     )
     _write_grids(grids, training.folder, VITERBI, task)
     draw_curve([asdict(line) for line in epochs], training.folder / CURVE)

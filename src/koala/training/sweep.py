@@ -11,15 +11,17 @@ from typing import Any
 from koala.display.plots import draw_bars
 from koala.errors import FileError, KoalaError
 from koala.evaluation.actions import count_actions
-from koala.files import read_text, write_text
+from koala.files import write_text
 from koala.settings import Settings
 from koala.settings.old_names import translate
-from koala.settings.toml import build_settings, merge_values, parse_toml, read_values
+from koala.settings.toml import build_settings, merge_values, read_values
 from koala.training.loop import ShowBatches, Tell
 from koala.training.report import RunReport, read_report
 from koala.training.run import DataSource, check_folder, train
 
 _CATEGORIES = ("Cat-1", "Cat-2", "Cat-3")
+_TABLES = tuple(e.name for e in fields(Settings) if e.name not in ("reproduces", "corpus"))
+"""The tables of a settings file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,18 @@ class Ablation:
     """What the table reproduces, in a sentence."""
     seeds: tuple[int, ...]
     rows: tuple[AblationRow, ...]
-    training: Mapping[str, Any] = field(default_factory=dict)
-    """`[training]` of the table: values that replace those of all rows."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Values that replace those of the settings files of all rows; a row's own values win."""
+
+    def choose(self, names: Sequence[str]) -> "Ablation":
+        """Give the table with some of its rows, by name; with no names, the whole table."""
+        known = {row.name: row for row in self.rows}
+        for name in names:
+            if name not in known:
+                raise KoalaError(
+                    f"{self.path} has no row {name!r}. Rows: {', '.join(map(repr, known))}."
+                )
+        return replace(self, rows=tuple(known[name] for name in names)) if names else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +98,12 @@ def read_ablation(path: Path) -> Ablation:
     """Read the file of a table: `reproduces`, `seeds`, and `[[row]]`s.
 
     `settings` names the settings file of all rows; a row may name another one, and replaces single
-    values in its own tables (`[row.knowledge]`). `[training]` replaces values of all rows.
+    values in its own tables (`[row.knowledge]`). A table of settings at the top (`[training]`)
+    replaces values of all rows. With `extends`, what the file does not say is that of another
+    table.
     """
     try:
-        values = parse_toml(read_text(path))
-        return _build_ablation(path, values)
+        return _build_ablation(path, read_values(path))
     except FileError:
         raise
     except (KoalaError, TypeError) as error:
@@ -106,14 +119,16 @@ def _build_ablation(path: Path, values: Mapping[str, Any]) -> Ablation:
         )
     if not isinstance(seeds, list) or not seeds or not all(type(s) is int for s in seeds):
         raise KoalaError(f"seeds is {seeds!r}; expected a list of whole numbers, such as [0, 1].")
-    unknown = sorted(values.keys() - {"reproduces", "settings", "seeds", "row", "training"})
+    unknown = sorted(values.keys() - {"reproduces", "settings", "seeds", "row", *_TABLES})
     if unknown:
         raise KoalaError(
-            f"{unknown[0]} is unknown. A table has reproduces, settings, seeds, [training] and "
-            "[[row]]."
+            f"{unknown[0]} is unknown. A table has reproduces, settings, seeds, [[row]], and "
+            f"values for all rows in {', '.join(f'[{name}]' for name in _TABLES)}."
         )
-    training = values.get("training", {})
-    if not isinstance(training, dict) or "seed" in training:
+    overrides = {name: values[name] for name in _TABLES if name in values}
+    if not all(isinstance(table, dict) for table in overrides.values()):
+        raise KoalaError(f"{next(iter(overrides))} must be a table.")
+    if "seed" in overrides.get("training", {}):
         raise KoalaError("[training] must be a table without a seed; `seeds` gives the seeds.")
     built = tuple(
         _build_row(row, str(values.get("settings", "")), f"row {number}: ")
@@ -123,15 +138,14 @@ def _build_ablation(path: Path, values: Mapping[str, Any]) -> Ablation:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise KoalaError(f"two rows have the same name, {twice}. Rename one of them.")
-    return Ablation(path, str(values.get("reproduces", "")), tuple(seeds), built, training)
+    return Ablation(path, str(values.get("reproduces", "")), tuple(seeds), built, overrides)
 
 
 def _build_row(values: Mapping[str, Any], settings: str, where: str) -> AblationRow:
-    tables = {each.name for each in fields(Settings)} - {"reproduces", "corpus"}
-    plain = {name: value for name, value in values.items() if name not in tables}
+    plain = {name: value for name, value in values.items() if name not in _TABLES}
     if settings:
         plain.setdefault("settings", settings)
-    overrides = {name: value for name, value in values.items() if name in tables}
+    overrides = {name: value for name, value in values.items() if name in _TABLES}
     if not all(isinstance(table, dict) for table in overrides.values()):
         raise KoalaError(f"{where}{next(iter(overrides))} must be a table.")
     return replace(build_settings(AblationRow, plain, where), overrides=overrides)
@@ -149,10 +163,10 @@ def find_corpus_name(ablation: Ablation) -> str:
 
 
 def read_row(ablation: Ablation, row: AblationRow, seed: int | None = None) -> Settings:
-    """Read the settings of a row: its file, its own values, the table's `[training]`, the seed."""
+    """Read the settings of a row: its file, the table's values, its own values, the seed."""
     values = read_values(ablation.path.parent / row.settings)
     own = {} if seed is None else {"seed": seed}
-    tables = [row.overrides, {"training": {**ablation.training, **own}}]
+    tables = [ablation.overrides, row.overrides, {"training": own}]
     try:
         for table in tables:
             values = merge_values(values, table)

@@ -45,6 +45,7 @@ def test_an_ensemble_gives_the_average_of_its_heads(settings, entity):
     real = batch.candidate_mask[batch.procedure][:, None, :].repeat(found.locations.shape[1], 1)
     assert found.locations[real] == pytest.approx(expected.locations[real], abs=1e-5)
     assert np.isfinite(found.attention).all()
+    assert found.location_attention == pytest.approx(expected.location_attention, abs=1e-5)
 
 
 def test_heads_with_a_trained_encoder_are_refused(settings):

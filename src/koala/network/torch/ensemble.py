@@ -121,7 +121,6 @@ def average(outputs: Sequence[TensorOutput]) -> TensorOutput:
     first = outputs[0]
     lowest = torch.finfo(first.locations.dtype).min
     locations = torch.stack([output.locations.log_softmax(-1) for output in outputs]).mean(0)
-    attention = [o.state_attention.exp() for o in outputs if o.state_attention is not None]
     return TensorOutput(
         tags=torch.stack([output.tags for output in outputs]).mean(0),
         locations=locations.masked_fill(~first.candidate_mask.unsqueeze(1), lowest),
@@ -130,7 +129,13 @@ def average(outputs: Sequence[TensorOutput]) -> TensorOutput:
         ends=torch.stack([output.ends for output in outputs]).mean(0),
         step_mask=first.step_mask,
         candidate_mask=first.candidate_mask,
-        state_attention=torch.stack(attention).mean(0).log() if attention else None,
-        location_attention=None,
+        state_attention=_average_logs([output.state_attention for output in outputs]),
+        location_attention=_average_logs([output.location_attention for output in outputs]),
         may_be_absent=first.may_be_absent,
     )
+
+
+def _average_logs(logs: Sequence[Tensor | None]) -> Tensor | None:
+    """Average attention weights that are given as logs."""
+    known = [each.exp() for each in logs if each is not None]
+    return torch.stack(known).mean(0).log() if known else None

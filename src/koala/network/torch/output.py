@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from koala.network.output import Output
+from koala.network.output import Floats, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,6 @@ class TensorOutput:
 
     def to_numpy(self) -> Output:
         """Convert to numpy arrays; attention is no longer in logs."""
-        attention = self.state_attention
         return Output(
             tags=self.tags.detach().cpu().numpy(),
             locations=self.locations.detach().cpu().numpy(),
@@ -37,6 +36,11 @@ class TensorOutput:
             ends=self.ends.detach().cpu().numpy(),
             n_steps=self.step_mask.sum(1).cpu().numpy(),
             n_candidates=self.candidate_mask.sum(1).cpu().numpy(),
-            attention=None if attention is None else attention.detach().exp().cpu().numpy(),
+            attention=_exponentiate(self.state_attention),
+            location_attention=_exponentiate(self.location_attention),
             may_be_absent=self.may_be_absent,
         )
+
+
+def _exponentiate(logs: Tensor | None) -> Floats | None:
+    return None if logs is None else logs.detach().exp().cpu().numpy()
