@@ -21,7 +21,8 @@ def unpack(folder: Path, name: str) -> dict[str, Table]:
     import onnx
 
     card = read_card(folder)
-    outside = {each: value.numpy() for each, value in read_tables(card, folder).items()}
+    # Copies, because the memory of a table is freed with its OrtValue.
+    outside = {each: value.numpy().copy() for each, value in read_tables(card, folder).items()}
     network = onnx.load(str(folder / name), load_external_data=False)
     return unpack_graph(network.graph, outside)
 
