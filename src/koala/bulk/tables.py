@@ -25,8 +25,9 @@ _CELLS = (
     "after",
     "confidence",
     "location_start",
+    "location_end",
+    "signature",
 )
-_CELLS += ("location_end", "signature")
 """Columns of a CSV table; the other fields of the records follow."""
 
 _GRID = ("id", "steps", "step_spans", "entities", "signature", "warnings")
@@ -180,7 +181,8 @@ def _build_schema(types: dict[str, type | None]) -> Any:  # noqa: ANN401
         {"name": text, "initial": text, "initial_span": span}
         | {"mentions": pa.list_(mention), "steps": pa.list_(cell)}
     )
-    plain = {str: text, int: whole, float: number, bool: pa.bool_(), None: text}
+    plain: dict[type | None, Any] = {str: text, int: whole, float: number, bool: pa.bool_()}
+    plain[None] = text
     return pa.schema(
         {"id": text, "steps": pa.list_(text), "step_spans": pa.list_(span)}
         | {"entities": pa.list_(entity), "signature": text, "warnings": pa.list_(text)}

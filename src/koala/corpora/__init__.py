@@ -21,7 +21,8 @@ def read_corpus(folder: str | Path) -> Corpus:
         raise FileError(path, "no such folder. Give the folder of a corpus.")
     for reader in _READERS:
         if reader.is_here(path):
-            return reader.read(path)
+            corpus: Corpus = reader.read(path)
+            return corpus
     raise FileError(
         path,
         "no corpus here. Expected csv/ or leaderboard/ (ProPara), train.jsonl (Recipes), or "

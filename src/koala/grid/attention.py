@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from koala.grid.grid import Row
+from koala.grid.rows import Row
 
 Weights = tuple[tuple[float, ...], ...]
 

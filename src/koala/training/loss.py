@@ -102,7 +102,7 @@ def weigh_positions(gold: Gold, settings: LossSettings) -> NDArray[np.float32]:
     Positions without a location have none; those at which the entity stays weigh
     `loss.staying_location`.
     """
-    weights = (gold.locations != IGNORED).astype(np.float32)
+    weights: NDArray[np.float32] = (gold.locations != IGNORED).astype(np.float32)
     if not settings.has_initial_location:
         weights[:, 0] = 0
     if settings.staying_location != 1:

@@ -212,7 +212,7 @@ def _find_constants(model: nn.Module) -> Iterator[_Constant]:
             yield from _join_gates(prefix, module.gate, module.mix)
 
 
-def _transpose(name: str, weight: nn.Parameter) -> _Constant:
+def _transpose(name: str, weight: torch.Tensor) -> _Constant:
     return _Constant(_to_numpy(weight).T, lambda value: {name: value.T})
 
 
