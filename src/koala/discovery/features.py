@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -15,7 +14,6 @@ from koala.discovery.candidates import (
     find_candidate_entities,
     find_mentions,
 )
-from koala.discovery.references import find_references
 from koala.discovery.roles import Role, find_roles
 from koala.discovery.tags import correct_tags
 from koala.document import Convention, Procedure, Step, annotate
@@ -24,10 +22,8 @@ from koala.text.nlp import Word
 
 Vectors = NDArray[np.float32]
 
-WORDED = "noun ", "verb ", "modifier ", "whole "
+WORDED = "noun ", "verb "
 """Prefixes of lexical features, those named after a word of the text."""
-
-_CORE = frozenset({"subject", "passive", "object"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +56,10 @@ def describe_procedures(procedures: Sequence[Procedure], encoder: Encoder) -> li
 
 
 def _add_convention(described: Described, convention: Convention) -> Described:
-    """Add the annotation convention, and every feature that names no word once more for it.
-
-    So the ranker learns what the conventions share and where they differ: ProPara's annotators
-    chose fewer entities.
-    """
+    """Add the annotation convention as a feature: ProPara's annotators chose fewer entities."""
     candidates, descriptions = described
-    return candidates, [
-        replace(each, features=each.features | _mark_features(each.features, convention))
-        for each in descriptions
-    ]
-
-
-def _mark_features(features: dict[str, float], convention: Convention) -> dict[str, float]:
-    marked = {
-        f"{convention}: {name}": value
-        for name, value in features.items()
-        if not name.startswith((*WORDED, "bias"))
-    }
-    return {f"convention {convention}": 1.0} | marked
+    feature = {f"convention {convention}": 1.0}
+    return candidates, [replace(each, features=each.features | feature) for each in descriptions]
 
 
 def describe(steps: Sequence[Step], vectors: Vectors) -> Described:
@@ -93,24 +74,7 @@ def describe(steps: Sequence[Step], vectors: Vectors) -> Described:
         mentions = find_mentions(step.words, number)
         roles.update(zip(mentions, find_roles(step.words, mentions), strict=True))
     candidates = find_candidate_entities(steps)
-    descriptions = [_describe(each, roles, steps, vectors, starts) for each in candidates]
-    return candidates, [
-        replace(description, features=description.features | rank)
-        for description, rank in zip(descriptions, _rank_features(candidates), strict=True)
-    ]
-
-
-def _rank_features(candidates: Sequence[CandidateEntity]) -> list[dict[str, float]]:
-    """Compare each candidate with the others of its text by the number of mentions."""
-    counts = [len(candidate.mentions) for candidate in candidates]
-    return [
-        {
-            "log candidates": log(len(counts)),
-            "named more often than": sum(other < count for other in counts) / len(counts),
-            "named less often than": sum(other > count for other in counts) / len(counts),
-        }
-        for count in counts
-    ]
+    return candidates, [_describe(each, roles, steps, vectors, starts) for each in candidates]
 
 
 def _describe(
@@ -132,19 +96,7 @@ def _describe(
     features = {name: count / n for name, count in counts.items()}
     features |= {f"any {name}": 1.0 for name in counts if name.startswith("role ")}
     features |= _position_features(candidate.mentions, len(steps))
-    features |= _role_features([roles[mention].name for mention in candidate.mentions])
-    features |= find_references(candidate.mentions, steps)
     return Description(features, noun, verb)
-
-
-def _role_features(roles: Sequence[str]) -> dict[str, float]:
-    """Return the first, the last and the following roles, and whether a clause has it as core."""
-    n = "one" if len(roles) == 1 else "more"
-    is_core = any(role in _CORE for role in roles)
-    names = {f"first role {roles[0]}", f"last role {roles[-1]}", f"{n}, first role {roles[0]}"}
-    names |= {f"then {one} {other}" for one, other in pairwise(roles)}
-    names.add(f"{n}, {'core' if is_core else 'no core'}")
-    return dict.fromkeys(sorted(names), 1.0)
 
 
 def _position_features(mentions: Sequence[Mention], n_steps: int) -> dict[str, float]:
@@ -176,15 +128,8 @@ def _name_features(words: Sequence[Word], mention: Mention, role: Role) -> set[s
         f"determiner {role.determiner}",
         f"next {following.pos if following else 'end'}",
     }
-    if mention.start < mention.head:
-        names.add(f"modifier {words[mention.head - 1].lemma}")
-    if mention.last > mention.head:
-        names |= {"of phrase", f"whole {words[mention.last].lemma}"}
-    names.add(f"ends in {form[-3:]}")
-    names.add(f"role {role.name}, determiner {role.determiner}")
     if role.verb is not None:
         names.add(f"verb {role.name} {words[role.verb].lemma}")
-        names.add(f"verb {words[role.verb].lemma}")
     flags = {
         "adjective": "ADJ" in modifiers,
         "compound": bool(modifiers & {"NOUN", "PROPN"}),
