@@ -47,6 +47,12 @@ def names_of(text: str) -> list[str]:
         ("Add 20 μl of the buffer for 5 minutes.", ["buffer"]),
         ("Grease a 12-inch pan.", ["pan"]),
         ("The DNA meets the RNA in London.", ["DNA", "RNA", "London"]),
+        ("Add a splash of milk.\nStir in a spoonful of honey.", ["milk", "honey"]),
+        ("Add 5 pmol of primer to a total of 20 ml of buffer.", ["primer", "total", "buffer"]),
+        ("Cut a piece of paper.\nFold the paper.", ["piece of paper; paper"]),
+        ("Water boils.\nDrops of water hit the lid.", ["water", "drops of water", "lid"]),
+        ("A swan hisses and the kids run off.", ["swan", "kids"]),
+        ("The steam condenses to water.", ["steam", "water"]),
         ("Boil more water.\nAdd the same water.", ["water"]),
         ("- ? ; ...", []),
     ],
@@ -63,6 +69,11 @@ def test_a_noun_is_split_when_modifiers_distinguish_entities():
 def test_a_noun_mostly_without_modifier_is_not_split():
     text = "Dry beads settle.\nThe beads sink.\nWarm beads rise.\nThe beads burst."
     assert names_of(text) == ["beads; dry beads; warm beads"]
+
+
+def test_a_shape_and_its_material_that_part_are_two_candidates():
+    text = "Layers of mud settle.\nThe layers sink into the mud."
+    assert names_of(text) == ["layers of mud; layers", "mud"]
 
 
 def test_every_mention_counts_once():
@@ -93,6 +104,9 @@ def word_of(form: str, lemma: str, pos: str) -> Word:
         ("Heat/NOUN the/DET oil/NOUN until/SCONJ it/PRON boils/boil/VERB", 0),
         ("The/DET cake/NOUN pan/NOUN", None),
         ("Layers/layer/NOUN of/ADP sediment/NOUN", None),
+        ("Stones/stone/NOUN under/ADP the/DET ice/NOUN", None),
+        ("A/DET swan/NOUN hisses/hiss/NOUN and/CCONJ kids/kid/NOUN run/VERB", 2),
+        ("A/DET gas/NOUN rises/rise/VERB", None),
         ("Salt/NOUN water/NOUN", None),
         ("The/DET pan/NOUN juices/juice/NOUN boil/VERB", None),
         ("", None),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from koala.discovery.measures import is_measure
 from koala.discovery.tags import MODIFIERS, NOUNS
 from koala.document import Step
 from koala.text.nlp import Word
@@ -17,15 +18,27 @@ _VAGUE = frozenset(
 )
 # Pronouns and the like, which the tagger sometimes takes for nouns.
 _PRONOUNS = frozenset({"anything", "everything", "it", "lot", "nothing", "one", "something"})
-# Units of measurement after a number: "20 minutes", "60 μl beads".
-_UNITS = frozenset(
-    {"second", "sec", "s", "minute", "min", "hour", "hr", "h", "day", "week", "month", "year"}
-    | {"millimeter", "mm", "centimeter", "cm", "meter", "m", "kilometer", "km", "mile", "yard"}
-    | {"inch", "in", "foot", "feet", "ft", "degree", "deg", "°", "°c", "°f", "ºc", "c", "f"}
-    | {"gram", "g", "mg", "μg", "µg", "ug", "ng", "kilogram", "kg", "ounce", "oz", "pound", "lb"}
-    | {"liter", "litre", "l", "ml", "μl", "µl", "ul", "cup", "pint", "quart", "gallon", "percent"}
-    | {"teaspoon", "tsp", "tablespoon", "tbsp", "mol", "mm", "μm", "µm", "um", "nm", "rpm", "xg"}
-    | {"fold", "mph", "psi", "time", "volt", "watt", "x", "%"}
+# Nouns that give what follows *of* a shape: "a piece of paper" is called "the paper" later.
+_SHAPES = frozenset(
+    {"ball", "bar", "batch", "bead", "beam", "bit", "blob", "block", "bubble", "bundle", "burst"}
+    | {"cake", "chunk", "cloud", "clump", "coat", "coating", "coil", "crumb", "crust", "crystal"}
+    | {
+        "cube",
+        "dose",
+        "dot",
+        "drop",
+        "droplet",
+        "film",
+        "flake",
+        "fragment",
+        "grain",
+        "heap",
+        "jet",
+    }
+    | {"layer", "length", "line", "lump", "mass", "mist", "molecule", "particle", "patch"}
+    | {"piece", "pile", "plug", "portion", "puff", "pulse", "ray", "ring", "roll", "scrap", "sheet"}
+    | {"skin", "slab", "slice", "speck", "splinter", "square", "stack", "stick", "strand", "stream"}
+    | {"strip", "stripe", "trickle", "wave", "wisp"}
 )
 
 
@@ -54,13 +67,15 @@ def find_candidate_entities(steps: Sequence[Step]) -> tuple[CandidateEntity, ...
     """Cluster the noun phrases of annotated steps, in order of first mention.
 
     Phrases with the same head noun form one cluster ("crude oil" and "oil"), unless the text
-    distinguishes several by their modifiers ("hot water", "cold water").
+    distinguishes several by their modifiers ("hot water", "cold water"). A phrase like "piece of
+    paper" forms one cluster with "paper", which it introduces.
     """
     by_noun: dict[str, list[Mention]] = {}
     for number, step in enumerate(steps):
         for mention in find_mentions(step.words, number):
             by_noun.setdefault(step.words[mention.head].lemma, []).append(mention)
     found = [each for mentions in by_noun.values() for each in _cluster(mentions, steps)]
+    found = _join_shapes(found, steps)
     return tuple(sorted(found, key=lambda each: (each.mentions[0].step, each.mentions[0].head)))
 
 
@@ -111,19 +126,6 @@ def _may_name(word: Word) -> bool:
     return word.text[0].isalpha() and ";" not in word.text
 
 
-def is_measure(words: Sequence[Word], index: int) -> bool:
-    """Return whether a word is a number or a unit after one: "60 μl", "12-inch", "27ul"."""
-    word = words[index]
-    if word.pos == "NUM" or word.text[0].isdigit():
-        return True
-    if word.text.lower() not in _UNITS and word.lemma not in _UNITS:
-        return False
-    before = index - 1
-    if before > 0 and words[before].text == "-":
-        before -= 1
-    return before >= 0 and (words[before].pos == "NUM" or words[before].text[-1].isdigit())
-
-
 def _cluster(mentions: Sequence[Mention], steps: Sequence[Step]) -> list[CandidateEntity]:
     """Split the mentions of a noun by modifier if there are several and most mentions have one.
 
@@ -145,6 +147,54 @@ def _cluster(mentions: Sequence[Mention], steps: Sequence[Step]) -> list[Candida
         CandidateEntity(_name([m for m in part if m.start < m.head], steps), tuple(part))
         for part in parts.values()
     ]
+
+
+def _join_shapes(
+    candidates: Sequence[CandidateEntity], steps: Sequence[Step]
+) -> list[CandidateEntity]:
+    """Join "a piece of paper" and "the paper", one thing, into one candidate.
+
+    The phrase must introduce its second noun, and at most one of the two nouns may have further
+    mentions: if "the layers sink into the mud", the layers of mud and the mud are two things.
+    """
+    owners = {mention: each for each in candidates for mention in each.mentions}
+    inner = {(m.step, m.head): each for m, each in owners.items()}
+    joined: dict[CandidateEntity, CandidateEntity] = {}
+    for outer in candidates:
+        phrase = outer.mentions[0]
+        content = inner.get((phrase.step, phrase.last))
+        if content is None or content in joined.values() or outer in joined.values():
+            continue
+        if _is_shape(steps[phrase.step].words, phrase) and _may_join(outer, content, phrase):
+            joined[outer] = content
+    contents = set(joined.values())
+    return [
+        _build_joined(each, joined[each], steps) if each in joined else each
+        for each in candidates
+        if each not in contents
+    ]
+
+
+def _is_shape(words: Sequence[Word], mention: Mention) -> bool:
+    """Return whether a phrase is like "a piece of paper": a shape, *of* and a bare noun."""
+    if mention.last == mention.head or words[mention.head].lemma not in _SHAPES:
+        return False
+    return all(word.pos in MODIFIERS for word in words[mention.head + 2 : mention.last + 1])
+
+
+def _may_join(outer: CandidateEntity, content: CandidateEntity, phrase: Mention) -> bool:
+    first = content.mentions[0]
+    is_introduced = (first.step, first.head) == (phrase.step, phrase.last)
+    return is_introduced and min(len(outer.mentions), len(content.mentions)) == 1
+
+
+def _build_joined(
+    outer: CandidateEntity, content: CandidateEntity, steps: Sequence[Step]
+) -> CandidateEntity:
+    """Build one candidate; the content's mention inside the outer phrase is not counted again."""
+    mentions = sorted((*outer.mentions, *content.mentions[1:]), key=lambda m: (m.step, m.head))
+    name = _name(mentions, steps)
+    return CandidateEntity(name, tuple(mentions))
 
 
 def _name(mentions: Sequence[Mention], steps: Sequence[Step]) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from koala.discovery.candidates import Mention, is_measure
+from koala.discovery.candidates import Mention
+from koala.discovery.measures import is_measure
 from koala.text.nlp import Word
 
 _DETERMINERS = frozenset({"DET", "NUM", "PRON"})
