@@ -24,7 +24,7 @@ from koala.document import Procedure, annotate
 from koala.encoders import open_encoder
 from koala.grid import Grid
 from koala.knowledge.relevance import count_verbs, label_triples
-from koala.knowledge.retrieval import LEAST_WEIGHT, Match, Retriever, is_exact
+from koala.knowledge.retrieval import LEAST_WEIGHT, Match, Retriever, is_exact, measure_overlap
 from koala.knowledge.store import Store
 from koala.knowledge.triple import RELATIONS
 from koala.text.nlp import stem_content
@@ -68,6 +68,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--examples", type=int, default=0, help="missed triples to print by reason")
     parser.add_argument("--depth", type=int, default=10, help="triples to retrieve per entity")
+    parser.add_argument("--exact", action="store_true", help="find exact matches alone")
     options = parser.parse_args()
     if not os.environ.get("KOALA_DATA"):
         sys.exit("Set KOALA_DATA to the folder that contains propara/ and conceptnet/.")
@@ -76,7 +77,7 @@ def main() -> None:
     procedures, golds, n_train = read_split(data)
     store = Store.open(options.store)
     known = {key_of(t.head, t.relation, t.tail) for t in store}
-    retriever = Retriever(store, open_encoder(), n_triples=options.depth)
+    retriever = Retriever(store, None if options.exact else open_encoder(), n_triples=options.depth)
     retrieved = retriever.retrieve(procedures, progress=show_progress)
     print(file=sys.stderr)
     report_overlap(reference, procedures, retrieved, known, store, options.examples)
@@ -140,7 +141,7 @@ def explain(procedure, entity, key, weight, found, store) -> str:
     named = frozenset(each for text in texts for each in stem_content(text)) - own
     if neighbour.triple.weight < LEAST_WEIGHT <= weight:
         return "its estimated weight is below 1"
-    if is_exact(neighbour, named):
+    if is_exact(neighbour, measure_overlap(neighbour, named)):
         last = found[-1].triple.weight if found else 0
         if abs(neighbour.triple.weight - last) < 1e-6:
             return "exact here, too; a tie at rank ten is broken differently"

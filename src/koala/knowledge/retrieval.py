@@ -3,7 +3,8 @@
 The entity's one-hop subgraph is split in two. *Exact* matches: the neighbour concept occurs in the
 question or the text. *Fuzzy* matches: all others, scored by the highest cosine between the
 neighbour, encoded in the triple's sentence, and a content word of the text, encoded in its context.
-Exact matches come first, by weight, then fuzzy matches, by score.
+Exact matches come first, by weight, then fuzzy matches, by score. Of exact matches of one weight,
+RelatedTo comes last; the others are ordered by their overlap with the text, then by their score.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,6 +35,10 @@ LEAST_WEIGHT = 1.0
 Progress = Callable[[int, int], None]
 Triples = list[tuple[tuple[Triple, ...], ...]]
 """For each entity of each procedure its triples, best first."""
+
+
+Overlap = tuple[float, int]
+"""Share and number of a neighbour's content stems that are in the text."""
 
 
 class Match(StrEnum):
@@ -74,8 +79,14 @@ class _Query:
     procedure: int
     stems: frozenset[str]
     """Stems of the entity's own names."""
-    exact: tuple[Retrieved, ...]
+    exact: tuple[tuple[Neighbour, Overlap], ...]
     others: tuple[Neighbour, ...]
+    """Empty if there are enough exact matches."""
+
+    @property
+    def neighbours(self) -> tuple[Neighbour, ...]:
+        """All neighbours that are scored in context, exact matches first."""
+        return (*(neighbour for neighbour, _ in self.exact), *self.others)
 
 
 class Retriever:
@@ -108,53 +119,67 @@ class Retriever:
             for number, procedure in enumerate(procedures)
             for entity in procedure.entities
         ]
-        fuzzy = iter(self._rank_fuzzy(procedures, queries, progress))
-        found = iter([(*query.exact, *next(fuzzy))[: self._n_triples] for query in queries])
+        scores = self._score(procedures, queries, progress)
+        ranked = map(_rank, queries, scores)
+        found = iter([each[: self._n_triples] for each in ranked])
         return [tuple(next(found) for _ in procedure.entities) for procedure in procedures]
 
     def _build_query(self, number: int, procedure: Procedure, entity: Entity) -> _Query:
         aliases = [stem_content(alias) or _stem_all(alias) for alias in entity.aliases]
         own = frozenset(each for stems in aliases for each in stems)
         named = _stems_of_text(procedure) - own
-        exact: list[Retrieved] = []
+        exact: list[tuple[Neighbour, Overlap]] = []
         others: list[Neighbour] = []
         for neighbour in self._store.find_neighbours(aliases):
-            if is_exact(neighbour, named):
-                triple = neighbour.triple
-                exact.append(Retrieved(triple, Match.EXACT, triple.weight))
+            overlap = measure_overlap(neighbour, named)
+            if is_exact(neighbour, overlap):
+                exact.append((neighbour, overlap))
             else:
                 others.append(neighbour)
-        exact.sort(key=_exact_order)
         if self._vectors is None or len(exact) >= self._n_triples:
             others = []
         return _Query(number, own, tuple(exact), tuple(others))
 
-    def _rank_fuzzy(
+    def _score(
         self, procedures: Sequence[Procedure], queries: Sequence[_Query], progress: Progress | None
-    ) -> list[list[Retrieved]]:
-        """Rank each query's other neighbours; queries with enough exact matches have none."""
+    ) -> list[list[float]]:
+        """Score each query's neighbours in context; without an encoder all scores are 0."""
         if self._vectors is None or self._encoder is None:
-            return [[] for _ in queries]
-        distinct = {(n.triple, n.side): None for query in queries for n in query.others}
+            return [[0.0] * len(query.neighbours) for query in queries]
+        distinct = {(n.triple, n.side): None for query in queries for n in query.neighbours}
         vectors = self._vectors.get(list(distinct), progress=progress)
-        numbers = sorted({query.procedure for query in queries if query.others})
+        numbers = sorted({query.procedure for query in queries if query.neighbours})
         encoded = _encode_texts(self._encoder, [procedures[number] for number in numbers])
         texts = dict(zip(numbers, encoded, strict=True))
-        ranked: list[list[Retrieved]] = []
+        scores: list[list[float]] = []
         for query in queries:
-            if not query.others:
-                ranked.append([])
+            if not query.neighbours:
+                scores.append([])
                 continue
             stems, words = texts[query.procedure]
             # Mentions of the entity itself are no evidence for its neighbours.
             words = words[[stem not in query.stems for stem in stems]]
-            table = np.stack([vectors[n.triple, n.side] for n in query.others])
-            found = (
-                Retrieved(n.triple, Match.FUZZY, float(score))
-                for n, score in zip(query.others, best_cosine(table, words), strict=True)
-            )
-            ranked.append(sorted(found, key=_fuzzy_order))
-        return ranked
+            table = np.stack([vectors[n.triple, n.side] for n in query.neighbours])
+            # Rounded, so that floating-point noise does not decide.
+            scores.append([round(float(score), 4) for score in best_cosine(table, words)])
+        return scores
+
+
+def _rank(query: _Query, scores: Sequence[float]) -> tuple[Retrieved, ...]:
+    """Rank a query's neighbours, given the score of each in context."""
+    n_exact = len(query.exact)
+    exact = sorted(
+        zip(query.exact, scores[:n_exact], strict=True),
+        key=lambda found: _exact_order(found[0][0].triple, found[0][1], found[1]),
+    )
+    others = sorted(
+        zip(query.others, scores[n_exact:], strict=True),
+        key=lambda found: _fuzzy_order(found[0].triple, found[1]),
+    )
+    return (
+        *(Retrieved(n.triple, Match.EXACT, n.triple.weight) for (n, _), _ in exact),
+        *(Retrieved(n.triple, Match.FUZZY, score) for n, score in others),
+    )
 
 
 def _encode_texts(
@@ -185,12 +210,16 @@ def retrieve_triples(
     return [tuple(tuple(one.triple for one in group) for group in groups) for groups in found]
 
 
-def is_exact(neighbour: Neighbour, named: frozenset[str]) -> bool:
-    """Return whether the weight suffices and half of the neighbour's stems are in `named`."""
+def measure_overlap(neighbour: Neighbour, named: frozenset[str]) -> Overlap:
+    """Return the share and number of the neighbour's content stems that are in `named`."""
     stems = neighbour.stems
-    if neighbour.triple.weight < LEAST_WEIGHT or not stems:
-        return False
-    return sum(1 for stem in stems if stem in named) / len(stems) >= LEAST_OVERLAP
+    n_named = sum(1 for stem in stems if stem in named)
+    return (n_named / len(stems) if stems else 0.0), n_named
+
+
+def is_exact(neighbour: Neighbour, overlap: Overlap) -> bool:
+    """Return whether the weight suffices and half of the neighbour's stems are in the text."""
+    return neighbour.triple.weight >= LEAST_WEIGHT and overlap[0] >= LEAST_OVERLAP
 
 
 def best_cosine(neighbours: NDArray[np.float32], words: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -206,16 +235,15 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(vectors / np.maximum(norms, 1e-12), dtype=np.float32)
 
 
-def _exact_order(found: Retrieved) -> tuple[object, ...]:
-    triple = found.triple
+def _exact_order(triple: Triple, overlap: Overlap, score: float) -> tuple[object, ...]:
     is_vague = triple.relation == "RelatedTo"
-    return (-triple.weight, is_vague, triple.head, triple.relation, triple.tail)
+    share, n_named = overlap
+    name = triple.head, triple.relation, triple.tail
+    return (-triple.weight, is_vague, -share, -n_named, -score, *name)
 
 
-def _fuzzy_order(found: Retrieved) -> tuple[object, ...]:
-    triple = found.triple
-    # Rounded, so that floating-point noise does not decide.
-    return (-round(found.score, 4), -triple.weight, triple.head, triple.relation, triple.tail)
+def _fuzzy_order(triple: Triple, score: float) -> tuple[object, ...]:
+    return (-score, -triple.weight, triple.head, triple.relation, triple.tail)
 
 
 def _stems_of_text(procedure: Procedure) -> frozenset[str]:

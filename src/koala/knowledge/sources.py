@@ -17,9 +17,7 @@ from koala.knowledge.assertion import (
 )
 from koala.knowledge.dump import MARK, read_dump
 from koala.knowledge.lines import Block, read_blocks
-
-WORDNET_WEIGHT = 2.0
-"""Estimated weight of an assertion without one that is also in WordNet."""
+from koala.knowledge.weights import estimate_weight
 
 UNKNOWN_WEIGHT = 1.0
 """Estimated weight of an assertion about which nothing else is known."""
@@ -147,20 +145,23 @@ class Table:
 
 
 def weigh(row: dict[str, str]) -> tuple[float, bool]:
-    """Return the weight of a row and whether it is estimated: by WordNet, else by the votes.
+    """Return the weight of a row, and whether it is estimated: by the table itself, or from it.
 
-    Of the 9,515 rows that give a weight, without RelatedTo, the estimate is exact for 73.6 %.
+    A weight comes from `real_cn5_weight` or `weight`; an estimate from `estimated_weight`, or else
+    from `in_wordnet31` and `cn4_votes`.
     """
     given = row.get("real_cn5_weight") or row.get("weight")
     if given and given.strip():
         return _parse_number(given, "weight"), False
-    if row.get("in_wordnet31") == "1":
-        return WORDNET_WEIGHT, True
-    votes = row.get("cn4_votes")
-    if not votes:
+    estimated = row.get("estimated_weight")
+    if estimated:
+        return _parse_number(estimated, "estimated weight"), True
+    in_wordnet, votes = row.get("in_wordnet31"), row.get("cn4_votes")
+    if not in_wordnet and not votes:
         return UNKNOWN_WEIGHT, True
-    n_votes = _parse_number(votes, "number of votes")
-    return (1.0 if n_votes <= 1 else 1.5 if n_votes <= 2 else 2.828), True
+    n_votes = _parse_number(votes, "number of votes") if votes else 0.0
+    relation = find_relation(row["relation"]) or ""
+    return estimate_weight(relation, in_wordnet=in_wordnet == "1", n_votes=n_votes), True
 
 
 def _parse_number(cell: str, what: str) -> float:
