@@ -57,7 +57,9 @@ def fit_table(rows):
     for wordnet in (False, True):
         for votes in range(MOST_VOTES + 1):
             cell = cells[wordnet, votes]
-            table[wordnet, votes] = round(mean(cell if len(cell) >= LEAST_ROWS else columns[votes]), 2)
+            table[wordnet, votes] = round(
+                mean(cell if len(cell) >= LEAST_ROWS else columns[votes]), 2
+            )
     return table
 
 

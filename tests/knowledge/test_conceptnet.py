@@ -175,19 +175,21 @@ bone\tIsA\tfive\t\t0\t3\ttwc
 bone\tIsA\tsix\t\t0\t10\ttwc|koala
 bone\tIsA\tseven\t\t0\t\ttwc
 bone\tRelatedTo\teight\t\t0\t0\tkoala
+bone\tRelatedTo\televen\t\t0\t1\ttwc
 bone\tAtLocation\tnine\t1.5\t0\t\tkoala
 bone\tgenre\tten\t9\t0\t\ttwc
 Bone_Marrow\tisa\t tissue \t2\t0\t\ttwc
 """
 MERGED_WEIGHTS = {
     "one": (3.464, False),
-    "two": (2.0, True),
+    "two": (2.63, True),
     "three": (1.0, True),
-    "four": (1.5, True),
-    "five": (2.828, True),
-    "six": (2.828, True),
-    "seven": (1.0, True),
-    "eight": (0.7, True),
+    "four": (1.41, True),
+    "five": (1.89, True),
+    "six": (3.7, True),  # as for seven votes
+    "seven": (1.07, True),
+    "eight": (0.7, True),  # 1.0 − 0.3
+    "eleven": (1.0, True),  # 1.3 − 0.3
     "nine": (2.0, False),
     "tissue": (2.0, False),
 }
@@ -198,6 +200,11 @@ def test_missing_weights_are_estimated_and_marked(tmp_path):
     # Some tails are stop words; they are stored all the same, since their stems differ from "bone".
     assert {t.tail: (t.weight, t.is_estimate) for t in triples} == MERGED_WEIGHTS
     assert {t.head for t in triples} == {"bone", "bone marrow"}
+
+
+def test_a_table_may_give_its_own_estimates(tmp_path):
+    table = "head\trelation\ttail\testimated_weight\nbone\tIsA\ttissue\t1.25\n"
+    assert build(tmp_path, table) == {Triple("bone", "IsA", "tissue", 1.25, True)}
 
 
 def test_rows_of_excluded_sources_are_left_out(tmp_path):

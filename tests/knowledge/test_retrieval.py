@@ -108,6 +108,36 @@ def test_the_question_counts_as_text(store, tmp_path):
     assert ("bone", "AtLocation", "museum") in sentences(with_question)
 
 
+TIED = """\
+lava\tUsedFor\tash rock\t1.0
+lava\tIsA\tcold rock\t1.0
+lava\tIsA\tbarren rock\t1.0
+lava\tIsA\trock\t1.0
+lava\tMadeOf\tcalcium rock\t1.0
+lava\tRelatedTo\tash\t1.3
+lava\tRelatedTo\tbarren ash\t1.3
+lava\tIsA\tbarren\t0.9
+"""
+TIED_TEXT = "Lava cools to rock.\nWind blows ash over minerals."
+
+
+def test_ties_are_broken_by_overlap_then_by_context(tmp_path):
+    (tmp_path / "tied.tsv").write_text(TIED)
+    build_store([tmp_path / "tied.tsv"], tmp_path / "tied.store")
+    tied = Store.open(tmp_path / "tied.store")
+    (found,) = retrieve(tied, tmp_path, text=TIED_TEXT, entities=["lava"])
+    exact = [one.triple.tail for one in found if one.match == Match.EXACT]
+    # Both words, one of one, half of two; last RelatedTo. "calcium" has the vector of "minerals".
+    assert exact[:3] == ["ash rock", "rock", "calcium rock"]
+    assert set(exact[3:5]) == {"cold rock", "barren rock"}
+    assert exact[5:] == ["ash", "barren ash"]
+    procedures = annotate([Procedure.from_text(TIED_TEXT, ["lava"])])
+    ((found,),) = Retriever(tied, None).retrieve(procedures)
+    # Without an encoder names decide last.
+    names = ["ash rock", "rock", "barren rock", "cold rock", "calcium rock", "ash", "barren ash"]
+    assert [one.triple.tail for one in found] == names
+
+
 def test_at_most_n_triples_are_returned(store, tmp_path):
     (found,) = retrieve(store, tmp_path, n_triples=3)
     assert len(found) == 3
@@ -125,7 +155,7 @@ def test_all_aliases_are_looked_up(store, tmp_path):
 def test_each_distinct_triple_is_encoded_once_and_cached(store, tmp_path):
     encoder = FakeEncoder()
     first = retrieve(store, tmp_path, encoder=encoder, entities=["bones", "bone"])
-    assert encoder.calls[0] == 4  # the other neighbours, once for both entities
+    assert encoder.calls[0] == 9  # all neighbours, once for both entities
     again = FakeEncoder()
     second = retrieve(store, tmp_path, encoder=again, entities=["bones", "bone"])
     assert again.calls == [1]  # only the text
