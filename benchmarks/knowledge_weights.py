@@ -2,11 +2,11 @@
 
     KOALA_DATA=… python benchmarks/knowledge_weights.py [--json]
 
-Assertions with a real weight are fitted, without RelatedTo (see koala.knowledge.weights) and without
-those that only the published retrieval holds. The error is that of five folds by pairs of concepts:
-each fold is estimated by a table fitted on the other four. *Ordered* is the share of pairs of
-assertions with different weights whose estimates differ in the same direction; *tied* is the share
-whose estimates are equal.
+Assertions with a real weight are fitted, without RelatedTo (see koala.knowledge.weights) and
+without those that only the published retrieval holds. The error is that of five folds by pairs of
+concepts: each fold is estimated by a table fitted on the other four. *Ordered* is the share of
+pairs of assertions with different weights whose estimates differ in the same direction; *tied* is
+the share whose estimates are equal.
 """
 
 import argparse

@@ -175,7 +175,6 @@ bone\tIsA\tfive\t\t0\t3\ttwc
 bone\tIsA\tsix\t\t0\t10\ttwc|koala
 bone\tIsA\tseven\t\t0\t\ttwc
 bone\tRelatedTo\teight\t\t0\t0\tkoala
-bone\tRelatedTo\televen\t\t0\t1\ttwc
 bone\tAtLocation\tnine\t1.5\t0\t\tkoala
 bone\tgenre\tten\t9\t0\t\ttwc
 Bone_Marrow\tisa\t tissue \t2\t0\t\ttwc
@@ -189,7 +188,6 @@ MERGED_WEIGHTS = {
     "six": (3.7, True),  # as for seven votes
     "seven": (1.07, True),
     "eight": (0.7, True),  # 1.0 − 0.3
-    "eleven": (1.0, True),  # 1.3 − 0.3
     "nine": (2.0, False),
     "tissue": (2.0, False),
 }
@@ -200,6 +198,13 @@ def test_missing_weights_are_estimated_and_marked(tmp_path):
     # Some tails are stop words; they are stored all the same, since their stems differ from "bone".
     assert {t.tail: (t.weight, t.is_estimate) for t in triples} == MERGED_WEIGHTS
     assert {t.head for t in triples} == {"bone", "bone marrow"}
+
+
+def test_relatedto_with_votes_may_be_exact(tmp_path):
+    rows = "bone\tRelatedTo\ttissue\t\t0\t1\ttwc\nbone\tRelatedTo\tmud\t\t0\t\ttwc\n"
+    header = MERGED.split("\n", 1)[0]
+    triples = build(tmp_path, f"{header}\n{rows}")
+    assert {t.tail: t.weight for t in triples} == {"tissue": 1.0, "mud": 0.7}
 
 
 def test_a_table_may_give_its_own_estimates(tmp_path):

@@ -22,7 +22,7 @@ from koala.errors import FileError
 from koala.knowledge import blocks
 from koala.knowledge.conceptnet import build_store
 from koala.knowledge.store import BUNDLED_STORE, Store, build_key
-from koala.knowledge.triple import EITHER_SIDE, Triple
+from koala.knowledge.triple import EITHER_SIDE
 from koala.text.nlp import stem_content
 
 ROWS = """\
