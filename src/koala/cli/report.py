@@ -25,7 +25,9 @@ RECORD_EXAMPLE = (
 TABLES_EXAMPLE = "Example: koala report tables --check"
 PAPER_EXAMPLE = "Example: koala report paper --results results/"
 
-app = typer.Typer(no_args_is_help=True, help="Pages and pictures about results.")
+app = typer.Typer(
+    no_args_is_help=True, help="Pages and pictures about results.", epilog=TABLES_EXAMPLE
+)
 
 
 class AttentionFormat(StrEnum):
