@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from koala.cli.decoding import DecodingOption
+from koala.cli.options import (
+    DecodingOption,
+    EntityOption,
+    FindOption,
+    KnowledgeOption,
+    OutputOption,
+)
 from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
 
@@ -34,17 +40,8 @@ def track_cli(
             metavar="FILE", help="Text to read; - is stdin. Default: a bundled example."
         ),
     ] = None,
-    entity: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Entity to track, aliases separated by `;` (repeatable). Default: find the "
-            "entities in the text.",
-        ),
-    ] = None,
-    find: Annotated[
-        bool, typer.Option("--find", help="Find further entities besides each --entity.")
-    ] = False,
+    entity: EntityOption = None,
+    find: FindOption = False,
     question: Annotated[
         str,
         typer.Option(
@@ -61,9 +58,7 @@ def track_cli(
         ),
     ] = False,
     format: Annotated[GridFormat, typer.Option(help="Output format.")] = GridFormat.TABLE,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: stdout.")
-    ] = None,
+    output: OutputOption = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,9 +83,7 @@ def track_cli(
             "step, timeline of every entity, or what is combined with what in a recipe."
         ),
     ] = None,
-    knowledge: Annotated[
-        bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
-    ] = True,
+    knowledge: KnowledgeOption = True,
 ) -> None:
     """Track entities through a text and print their grid.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus, name_folder
+from koala.cli.options import JsonOption
 from koala.cli.output import is_main, show, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
@@ -62,7 +63,7 @@ def train_cli(
             "text with MPNet).",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train a tracker and print its scores on dev.
 

@@ -23,10 +23,10 @@ from koala.inputs.arrays import Batcher
 from koala.inputs.examples import Item
 from koala.network.card import NETWORK, TRIPLES, Card, read_card
 from koala.network.onnx.network import OnnxNetwork
-from koala.network.torch.encoder import LayerMixture
 from koala.network.torch.ensemble import HeadEnsemble
 from koala.network.torch.knowledge_injector import KnowledgeInjector
 from koala.network.torch.koala import KoalaModel, build_model
+from koala.network.torch.layers import LayerMixture
 from koala.network.torch.location import LocationPredictor
 from koala.training.export.onnx import write_graphs
 from koala.training.export.unpacking import Table, unpack, unpack_graph
