@@ -20,7 +20,7 @@ from pathlib import Path
 from record_scores import read_commit
 
 from koala.corpora import Example, read_corpus
-from koala.document import Procedure
+from koala.document import FixedCell, Procedure
 from koala.errors import KoalaError
 from koala.evaluation import score_document
 from koala.evaluation.changes import score_changes
@@ -171,9 +171,9 @@ def find_least_confident(grid: Grid, known: set[Place]) -> Place | None:
 
 def with_fixes(procedure: Procedure, fixed: dict[Place, str]) -> Procedure:
     """Give a procedure whose entities carry their fixed cells."""
-    own: dict[int, list[tuple[int, str]]] = {}
+    own: dict[int, list[FixedCell]] = {}
     for (row, step), location in fixed.items():
-        own.setdefault(row, []).append((step, location))
+        own.setdefault(row, []).append(FixedCell(step, location))
     entities = (
         replace(entity, fixed=tuple(own.get(number, ())))
         for number, entity in enumerate(procedure.entities)
