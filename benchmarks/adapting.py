@@ -68,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--row", type=int, help="run only this row, in this process")
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder of the JSON files")
     given = parser.parse_args(arguments)
+    given.output.mkdir(parents=True, exist_ok=True)
     if given.row is not None:
         run_row(given.row, given)
         return
