@@ -255,8 +255,8 @@ def _is_plural(name: str) -> bool:
     return head.endswith("s") and not head.endswith(("ss", "us", "is")) and head not in _SINGULARS
 
 
-_PLURALS = set("bacteria children feet fungi larvae men mice people teeth women".split())
-_SINGULARS = {"asparagus", "gas", "hummus", "lens", "molasses", "series"}
+_PLURALS = frozenset({"bacteria", "children", "feet", "fungi", "larvae", "mice", "people", "teeth"})
+_SINGULARS = frozenset({"gas", "lens", "molasses", "series", "species"})
 
 
 def _where(preposition: str, location: str) -> str:
