@@ -92,7 +92,7 @@ def track_cli(
     from koala.display.marks import grid_of
     from koala.errors import KoalaError
     from koala.files import check_outputs
-    from koala.inference.fixes import parse_fix
+    from koala.inference.fixes import parse_fixes
     from koala.registry import AUTO, RECIPES, choose_model, load
     from koala.text.language import is_english
 
@@ -124,7 +124,7 @@ def track_cli(
         tracker = tracker.with_decoding(decoding)
     warn_unnamed(tracker.find_unmentioned(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
-    fixed = dict(map(parse_fix, fix or ()))
+    fixed = parse_fixes(fix or ())
     shown = track(text, entity or None, find=find, id=id, question=question, fixed=fixed)
     if view is not None:
         from koala.display.views import convert_view
