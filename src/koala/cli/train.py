@@ -55,6 +55,14 @@ def train_cli(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in its folder.")
     ] = False,
+    until: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="EPOCH",
+            help="Stop after this epoch; --resume continues with the same learning rates.",
+        ),
+    ] = None,
     layers: Annotated[
         Path | None,
         typer.Option(
@@ -99,6 +107,7 @@ def train_cli(
                 folder,
                 resume=resume,
                 layers_folder=layers,
+                until=until,
                 tell=tell,
                 show_batches=batches,
             )

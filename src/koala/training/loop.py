@@ -105,15 +105,18 @@ class Training:
     def run(
         self,
         *,
+        until: int | None = None,
         tell: Tell = lambda _: None,
         show_batches: ShowBatches = lambda _done, _total: None,
     ) -> Progress:
         """Train until the last epoch, or until dev F1 has not improved for `patience` epochs.
 
-        If `training.selection` is "last", training never stops early.
+        If `training.selection` is "last", training never stops early. Training pauses after epoch
+        `until`, if given.
         """
         training = self.settings.training
-        while self.progress.epoch < training.epochs:
+        last = training.epochs if until is None else min(until, training.epochs)
+        while self.progress.epoch < last:
             if self.progress.epoch - self.progress.best_epoch >= training.patience:
                 tell(f"Stopping early: dev F1 has not improved for {training.patience} epochs.")
                 break
