@@ -1,11 +1,10 @@
 """Learning curve of `koala adapt`: corrected procedures of a field that the network has not seen.
 
-The network must not have seen the field, so it is trained without it first (both stages):
+The network must not have seen the field, so it is trained without it first. The first stage is
+enough, because the second one teaches ProPara's annotation convention:
 
     koala train configs/models/small-corpus.toml --data corpus/ --without-field wet-lab \\
-        -o runs/without-wet-lab-corpus
-    koala train configs/models/small.toml --data propara/ --without-field wet-lab \\
-        --start runs/without-wet-lab-corpus -o runs/without-wet-lab
+        -o runs/without-wet-lab
     python benchmarks/adapting.py --from runs/without-wet-lab --field wet-lab -o results/runs
 
 Adapts the heads to 0, 5, 10, 20 and 40 procedures of the field's train split, a larger number
@@ -68,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--row", type=int, help="run only this row, in this process")
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder of the JSON files")
     given = parser.parse_args(arguments)
+    given.output.mkdir(parents=True, exist_ok=True)
     if given.row is not None:
         run_row(given.row, given)
         return
@@ -171,6 +171,10 @@ def write_run(
         "group": "adapting",
         "order": n,
         "model": source.name,
+        "field": given.field,
+        "held_out": "yes"
+        if given.field in source.settings.training.without_fields.split()
+        else "no",
         "settings": f"epochs {given.epochs}, rate {given.rate}, rehearsed {given.share}",
         "commit": read_commit(),
         "seed": given.seed,

@@ -1,12 +1,14 @@
 """Error analysis of ProPara predictions: tags, steps with and without a mention, locations, topics.
 
-    KOALA_DATA=… python benchmarks/errors.py predictions.tsv [--split dev]
+    KOALA_DATA=… python benchmarks/errors.py predictions.tsv [--split dev] [--json]
 
-Reads predictions of any system in the leaderboard's format. Prints Markdown.
+Reads predictions of any system in the leaderboard's format. Prints Markdown, or with `--json` the
+numbers of the tables in results/errors.md.
 """
 
 import argparse
 import csv
+import json
 import os
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -105,7 +107,8 @@ def write_locations(cells) -> None:
         print(f"| {tag} | {len(pairs)} | " + " | ".join(parts) + " |")
 
 
-def write_topics(examples, predicted, topics) -> None:
+def score_topics(examples, predicted, topics) -> list[tuple[float, str, int]]:
+    """Give the document F1, the name and the number of paragraphs of each topic, worst first."""
     by_topic = defaultdict(dict)
     for example in examples:
         by_topic[topics.get(example.procedure.id, "?")][example.procedure.id] = example.gold
@@ -113,15 +116,68 @@ def write_topics(examples, predicted, topics) -> None:
     for topic, gold in by_topic.items():
         scores = score_document({id: predicted[id] for id in gold}, gold)
         rows.append((scores.overall.f1, topic, len(gold)))
+    return sorted(rows)
+
+
+def write_topics(rows) -> None:
     print("\n## Topics, by document F1\n\n| topic | paragraphs | F1 |\n|---|---|---|")
-    for f1, topic, n in sorted(rows):
+    for f1, topic, n in rows:
         print(f"| {topic} | {n} | {100 * f1:.1f} |")
+
+
+_TAG_NAMES = {
+    Tag.O_C: "not_yet",
+    Tag.C: "created",
+    Tag.E: "unchanged",
+    Tag.M: "moved",
+    Tag.D: "destroyed",
+    Tag.O_D: "gone",
+}
+"""Names of the tags in results/runs/."""
+
+_CONFUSIONS = [(Tag.E, Tag.O_D), (Tag.M, Tag.E), (Tag.D, Tag.E), (Tag.O_D, Tag.E)]
+
+
+def measure_errors(cells) -> dict[str, float]:
+    """Give shares in percent: tags, actions and cells that are right, by tag; and confusions."""
+    plurals = {Tag.M: "moves", Tag.D: "destructions"}
+    scores = {
+        "tags": share(tag == predicted for _, tag, predicted, *_ in cells),
+        "actions": share(gold.action == cell.action for *_, gold, cell, _ in cells),
+        "cells": share((g.action, g.after) == (c.action, c.after) for *_, g, c, _ in cells),
+    }
+    for gold_tag, wrong in _CONFUSIONS:
+        name = plurals.get(gold_tag, _TAG_NAMES[gold_tag])
+        scores[f"{name}_as_{_TAG_NAMES[wrong]}"] = sum(
+            (tag, predicted) == (gold_tag, wrong) for _, tag, predicted, *_ in cells
+        )
+    for tag, name in _TAG_NAMES.items():
+        for is_named, suffix in ((True, "named"), (False, "unnamed")):
+            scores[f"{name}_{suffix}"] = share(
+                predicted == tag
+                for _, gold_tag, predicted, _, _, is_mentioned in cells
+                if gold_tag == tag and is_mentioned == is_named
+            )
+    for tag in (Tag.C, Tag.M, Tag.E):
+        scores[f"location_{_TAG_NAMES[tag]}"] = share(
+            gold.after == cell.after
+            for _, gold_tag, predicted, gold, cell, _ in cells
+            if gold_tag == predicted == tag
+        )
+    return scores
+
+
+def share(values) -> float:
+    """Give the percentage of the values that are true."""
+    found = list(values)
+    return round(100 * sum(found) / len(found), 1) if found else 0.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("predictions", type=Path)
     parser.add_argument("--split", default="dev")
+    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     data = Path(os.environ["KOALA_DATA"], "propara")
     examples = read_corpus(data).splits[args.split]
@@ -129,6 +185,17 @@ def main() -> None:
     predicted = read_predictions(args.predictions, sentences)
     predicted = {id: replace(grid, id=id) for id, grid in predicted.items()}
     cells = list(compare(examples, predicted))
+    topics = score_topics(examples, predicted, read_topics(data / "csv" / "Paragraphs.csv"))
+    if args.json:
+        found = {
+            "errors": measure_errors(cells),
+            "topics": {topic: round(100 * f1, 1) for f1, topic, _ in topics},
+            "signature": score_document(
+                predicted, {each.procedure.id: each.gold for each in examples}
+            ).signature,
+        }
+        print(json.dumps(found, indent=2))
+        return
     right = sum(tag == predicted_tag for _, tag, predicted_tag, *_ in cells)
     print(
         f"# {args.predictions.name}, {args.split}: "
@@ -138,7 +205,7 @@ def main() -> None:
     write_confusion(cells)
     write_mentions(cells)
     write_locations(cells)
-    write_topics(examples, predicted, read_topics(data / "csv" / "Paragraphs.csv"))
+    write_topics(topics)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Speed of the page in a browser: first paint, and time from a click to the grid.
+"""The page in a browser: first paint, time from a click to the grid, and what axe-core finds.
 
-    python benchmarks/page.py [--times 10] > page.json
+    python benchmarks/page.py --times 10 -o results/runs
 
 Starts `koala serve` and Chromium (headless), and opens the page in a fresh context each time. All
 times are measured inside the page, in milliseconds:
@@ -11,10 +11,14 @@ first_grid       from a click on Track to the frame that shows the grid, for the
 grid             the same for every later click
 fixed_grid       from the choice in the menu of a cell to the frame that shows the new grid
 
-Needs Playwright and Chromium. Run it on an idle machine.
+After each grid, after the fix and at the end in every other tab, axe-core looks for violations of
+its rules of accessibility, in light and in dark colours. Writes a JSON file of a run for each kind
+of time and one for accessibility. Needs Playwright, axe-core and Chromium. Run it on an idle
+machine.
 """
 
 import argparse
+import datetime
 import json
 import re
 import shutil
@@ -22,10 +26,21 @@ import signal
 import statistics
 import subprocess
 import sys
+from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
+from record_scores import read_commit
 
 from koala.bundled.examples import list_examples, read_example
+from koala.files import write_text
+
+MEASURED = {
+    "first_paint": "first contentful paint",
+    "first_grid": "click on Track to grid, first time after the start",
+    "grid": "click on Track to grid",
+    "fixed_grid": "choice in a cell's menu to the new grid",
+}
 
 PAINT = """() => new Promise((resolve) => {
   new PerformanceObserver((list) => {
@@ -53,8 +68,8 @@ def start_server():
     return process, re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())[0]
 
 
-def open_page(browser, url):
-    context = browser.new_context()
+def open_page(browser, url, **options):
+    context = browser.new_context(**options)
     page = context.new_page()
     page.set_default_timeout(120_000)
     page.goto(url)
@@ -100,24 +115,76 @@ def summarize(times):
     }
 
 
-def main():
+def find_violations(browser, url):
+    """Check the page with axe-core in several states; give how many, and all violations."""
+    found = []
+    for scheme in ("light", "dark"):
+        for name in list_examples():
+            page, _ = open_page(browser, url, color_scheme=scheme)
+            found.append(check(page))
+            time_grid(page, read_example(name))
+            found.append(check(page))
+            time_fix(page)
+            found.append(check(page))
+            for tab in page.get_by_role("tab").all()[1:]:
+                if tab.is_visible():
+                    tab.click()
+                    found.append(check(page))
+            page.context.close()
+    return len(found), [each for state in found for each in state]
+
+
+def check(page):
+    # An animation that is under way would change the colours that axe measures.
+    page.evaluate("document.getAnimations().forEach((animation) => animation.finish())")
+    return [each["id"] for each in Axe().run(page).response["violations"]]
+
+
+def write_run(folder, name, order, about, scores, browser):
+    run = {
+        "name": name,
+        "group": "page" if "n" in scores else "page-accessibility",
+        "order": order,
+        "model": about,
+        "settings": browser,
+        "commit": read_commit(),
+        "seed": None,
+        "decoding": "Viterbi",
+        "signature": "",
+        "scores": scores,
+        "command": ["python benchmarks/page.py --times 10 -o results/runs"],
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "status": "measured",
+    }
+    write_text(folder / f"{name}.json", json.dumps(run, indent=2, ensure_ascii=False) + "\n")
+
+
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--times", type=int, default=10, help="rounds after the first")
-    n_times = parser.parse_args().times
+    parser.add_argument("-o", "--output", type=Path, required=True, help="folder of the JSON files")
+    given = parser.parse_args(arguments)
+    given.output.mkdir(parents=True, exist_ok=True)
     process, url = start_server()
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]
             )
-            times = measure(browser, url, n_times)
-            version = browser.version
+            times = measure(browser, url, given.times)
+            n_states, violations = find_violations(browser, url)
+            version = f"Chromium {browser.version}"
             browser.close()
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
-    value = {name: summarize(own) for name, own in times.items()}
-    print(json.dumps({"browser": f"Chromium {version}", **value}, indent=2))
+    for order, (name, own) in enumerate(times.items()):
+        scores = summarize(own)
+        write_run(given.output, f"page-{name}", order, MEASURED[name], scores, version)
+        print(name, json.dumps(scores))
+    scores = {"states": n_states, "violations": len(violations)}
+    write_run(given.output, "page-axe", 0, "axe-core", scores, version)
+    print("axe", json.dumps(scores), *sorted(set(violations)))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def main() -> None:
         if path == given.scores[0]:
             run["signature"] = found["signature"]
     run["commit"] = given.commit or read_commit()
-    run["date"] = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    run["date"] = read_today()
     given.run.write_text(json.dumps(run, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -82,6 +82,11 @@ def _read_changes(overall: Scores) -> Scores:
         "high": round(located["interval"][1], 4),
         "cells": round(100 * overall["cells"], 2),
     }
+
+
+def read_today() -> str:
+    """Give the date of today."""
+    return datetime.datetime.now(tz=datetime.UTC).date().isoformat()
 
 
 def read_commit() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import commands
 import links
-import notebooks
+import notebook_pages
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -30,7 +30,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         path = source.relative_to(ROOT).as_posix()
         files.append(File.generated(config, path, abs_src_path=str(source)))
     for path, notebook in _NOTEBOOKS.items():
-        text = notebooks.render_notebook(ROOT / notebook)
+        text = notebook_pages.render_notebook(ROOT / notebook)
         files.append(File.generated(config, path, content=text))
     files.append(File.generated(config, _COMMANDS, content=commands.render_commands()))
     return files

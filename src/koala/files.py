@@ -273,8 +273,9 @@ def _umask() -> int:
     return mask
 
 
-def shorten(line: str, width: int = 60) -> str:
+def shorten(line: str | bytes, width: int = 60) -> str:
     """Quote a line; a line longer than `width` is cut."""
+    line = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
     return repr(line if len(line) <= width else line[: width - 1] + "…")
 
 

@@ -1,11 +1,9 @@
 """Tracker: text → Grid; runs annotation, knowledge retrieval, the network and decoding."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from koala.decoding import Decoding, parse_decoding
 from koala.discovery.add import add_entities
@@ -35,6 +33,9 @@ from koala.network.card import Card
 from koala.settings import KnowledgeSettings
 from koala.tasks import PROPARA, find_task
 from koala.text.language import is_english
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Progress = Callable[[int, int], None]
 Result = TypeVar("Result")
@@ -343,9 +344,13 @@ def _sign_own() -> str:
 
 
 async def _run_in_worker(work: Callable[[], Result]) -> Result:
+    import asyncio  # slow, and most programs do without it
+
     return await asyncio.get_running_loop().run_in_executor(_open_worker(), work)
 
 
 @lru_cache(maxsize=1)
-def _open_worker() -> ThreadPoolExecutor:
+def _open_worker() -> "ThreadPoolExecutor":
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(1, thread_name_prefix="koala")

@@ -160,7 +160,7 @@ def test_bad_records_are_reported_and_do_not_stop_the_run(tmp_path):
 @pytest.mark.parametrize(
     ("raw", "problem"),
     [
-        (b"", r"in\.jsonl: no record was found; JSON lines or a \.parquet table were expected\.$"),
+        (b"", r"in\.jsonl: no record was found; JSON lines, or a \.csv or \.parquet table, were"),
         (b"Roots absorb water.\nIt flows.\n", r"None of the 2 records .* first: Not JSON \("),
         ('{"text": "Café."}\n'.encode("latin-1"), r"None of the 1 records .* 0xe9 is not UTF-8\."),
         ('{"text": "Water boils."}\n'.encode("utf-16"), r"None of the 2 records .* 0xff is not"),

@@ -139,13 +139,17 @@ def test_in_a_terminal_questions_and_answers_take_turns(text, tmp_path):
     )
     os.close(side)
     seen = ""
-    for answer in ("thermos", "u", "", "w"):
-        while not seen.endswith("): "):
+    try:
+        for answer in ("thermos", "u", "", "w"):
+            while not seen.endswith("): "):
+                seen += os.read(main, 4096).decode(errors="replace")
+            os.write(main, f"{answer}\n".encode())
             seen += os.read(main, 4096).decode(errors="replace")
-        os.write(main, f"{answer}\n".encode())
-        seen += os.read(main, 4096).decode(errors="replace")
-    assert process.wait(timeout=60) == 0
-    os.close(main)
+        assert process.wait(timeout=60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(main)
     assert "[1/4] water" in seen
     assert "thermos" in seen
     assert read_file(out)[0].example.gold["water"].locations

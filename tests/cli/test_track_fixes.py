@@ -29,6 +29,7 @@ def test_views_are_printed(koala, view):
     [
         (("--fix", "water in the pot"), "ENTITY@STEP=LOCATION"),
         (("--fix", "water@9=cup"), "steps 1 to 3"),
+        (("--fix", "water@2=cup", "--fix", "water@2=-"), "fixed twice"),
         (("--view", "steps", "--explain"), "cannot be combined"),
         (("--view", "steps", "--format", "dot"), "table, json, html"),
     ],

@@ -40,16 +40,18 @@ REASONS = st.builds(
 
 
 @st.composite
-def grids(draw):
-    n_steps = draw(st.integers(0, 12))
-    rows = st.builds(Row, st.text(max_size=30), st.tuples(*[CELLS] * n_steps))
+def grids(draw, *, most_steps=12, most_rows=4):
+    n_steps = draw(st.integers(0, most_steps))
+    row = st.builds(Row, st.text(max_size=30), st.tuples(*[CELLS] * n_steps))
+    rows = st.lists(row, max_size=most_rows).map(tuple)
     steps = st.tuples(*[st.text(max_size=60)] * n_steps)
-    return draw(st.builds(Grid, st.text(max_size=9), steps, st.lists(rows, max_size=4).map(tuple)))
+    return draw(st.builds(Grid, st.text(max_size=9), steps, rows))
 
 
 @st.composite
 def explanations(draw):
-    grid = draw(grids())
+    # Few cells, because each has a reason with many parts.
+    grid = draw(grids(most_steps=4, most_rows=3))
     shape = st.tuples(*[st.tuples(*[REASONS] * len(grid.steps))] * len(grid.rows))
     return Explanation(grid, draw(shape))
 

@@ -55,12 +55,20 @@ def test_an_action_with_its_location(tracker):
     assert row.locations[4] == "-" != row.locations[3]
 
 
-def test_the_cells_after_a_fix_follow(tracker):
-    plain = tracker.track(TEXT, ["water"])["water"]
-    fixed = tracker.track(TEXT, ["water"], fixed={("water", 1): "-"})["water"]
-    assert plain.locations[1] != "-"
-    assert fixed.locations[:2] == ("-", "-")
-    # What does not exist yet cannot be moved.
+@pytest.mark.parametrize("decoding", ["viterbi", "mbr"])
+def test_the_cells_around_a_fix_follow(tracker, decoding):
+    other = tracker.with_decoding(decoding)
+    plain = other.track(TEXT, ["water"])["water"]
+    assert "-" not in plain.locations
+    # What does not exist cannot be moved or destroyed.
+    fixed = other.track(TEXT, ["water"], fixed={("water", 1): "-"})["water"]
+    assert fixed.locations[1] == "-"
+    assert fixed.actions[1] in (Action.NONE, Action.CREATE)
+    assert fixed.problem is None
+    # What is created did not exist before, and what is destroyed did.
+    actions = {("water", 3): Action.CREATE, ("water", 4): Action.DESTROY}
+    fixed = other.track(TEXT, ["water"], fixed=actions)["water"]
+    assert [each == "-" for each in fixed.locations[2:]] == [True, False, True]
     assert fixed.problem is None
 
 

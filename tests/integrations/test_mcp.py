@@ -49,6 +49,16 @@ def test_a_text_is_tracked_viewed_explained_and_scored():
     assert scores["overall"]["f1"] == 1.0
 
 
+def test_an_agent_fixes_a_cell():
+    given = {"text": TEXT, "entities": ["water"], "fixed": ["water@2=stem"]}
+    grid = json.loads(ask(build_server(), "track", **given).content[0].text)
+    step = grid["entities"][0]["steps"][1]
+    assert (step["after"], step["fixed"]) == ("stem", True)
+    refused = ask(build_server(), "track", **given | {"fixed": ["water in the stem"]})
+    assert refused.is_error
+    assert "ENTITY@STEP=LOCATION" in refused.content[0].text
+
+
 def test_a_mistake_is_told_to_the_agent():
     done = ask(build_server(), "track", text=TEXT, entities=["water"], decoding="best")
     assert done.is_error

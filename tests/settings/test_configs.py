@@ -1,11 +1,12 @@
 """The settings files of the repository."""
 
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from koala.bundled import MODELS
 from koala.network.card import read_card
 from koala.registry import find_model
 from koala.settings import read_settings
@@ -22,7 +23,7 @@ def test_files_extend_at_most_one_level_deep(path):
         assert path.parent.name != "models"
 
 
-@pytest.mark.parametrize("name", ["recipes"])
+@pytest.mark.parametrize("name", ["small", "recipes"])
 def test_the_settings_file_of_a_shipped_model_matches_its_card(name):
     def comparable(settings):
         training = replace(settings.training, seed=0)
@@ -31,3 +32,14 @@ def test_the_settings_file_of_a_shipped_model_matches_its_card(name):
     config = read_settings(CONFIGS / "models" / f"{name}.toml")
     card = read_card(find_model(name)).read_settings()
     assert comparable(config.without_initial_weights()) == comparable(card)
+
+
+@pytest.mark.parametrize(
+    "card", sorted(MODELS.glob("*/card.json")), ids=lambda path: path.parent.name
+)
+def test_cards_of_shipped_models_name_no_folder_of_the_machine_they_were_trained_on(card):
+    settings = read_card(card.parent).read_settings()
+    assert settings.for_card() == settings
+    assert not any(
+        "/" in value for value in asdict(settings.training).values() if isinstance(value, str)
+    )

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from koala.errors import FileError, KoalaError
-from koala.settings import LossSettings, Settings, read_settings
+from koala.settings import LossSettings, Settings, TrainingSettings, read_settings
 
 
 def test_defaults_are_those_of_the_paper():
@@ -55,3 +55,10 @@ def test_wrong_settings_are_rejected(tmp_path, text, problem):
     (tmp_path / "s.toml").write_text(text)
     with pytest.raises(FileError, match=r"s\.toml"):
         read_settings(tmp_path / "s.toml")
+
+
+def test_the_settings_of_a_card_name_extra_texts_without_their_folder():
+    training = TrainingSettings(start="/runs/first", extra="/data/of/someone/corpus/")
+    settings = Settings(training=training).for_card()
+    assert (settings.training.extra, settings.training.start) == ("corpus", "")
+    assert Settings().for_card() == Settings()

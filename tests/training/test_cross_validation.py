@@ -10,7 +10,7 @@ from koala.corpora.leaderboard import read_grids
 from koala.errors import FileError, KoalaError
 from koala.evaluation import score
 from koala.training.cross_validation import Folds, list_folds, render_folds, run_folds, write_folds
-from koala.training.loop import LOG, read_log
+from koala.training.log import LOG, read_log
 from koala.training.report import MBR, VITERBI, read_report
 from koala.training.run import DataSource
 from koala.training.sweep import read_ablation, read_row

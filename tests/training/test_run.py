@@ -17,7 +17,8 @@ from koala.errors import FileError, KoalaError  # noqa: E402
 from koala.evaluation import score  # noqa: E402
 from koala.settings import read_settings  # noqa: E402
 from koala.settings.toml import read_values  # noqa: E402
-from koala.training.loop import LOG, Training, read_log  # noqa: E402
+from koala.training.log import LOG, read_log  # noqa: E402
+from koala.training.loop import Training  # noqa: E402
 from koala.training.report import CURVE, REPORT, VITERBI, read_report  # noqa: E402
 from koala.training.run import (  # noqa: E402
     ORIGIN,

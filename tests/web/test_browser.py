@@ -47,7 +47,11 @@ def test_track_explain_export_and_link_with_the_bundled_model(served, open_page)
     cell(page, 1, 2).click()
     reason = page.get_by_role("region", name="sugar, step 3")
     assert "created at" in reason.inner_text()
-    assert reason.locator("mark").all_inner_texts() == ["sugar"]
+    assert reason.locator("mark.entity").all_inner_texts() == ["sugar"]
+    # The location is marked, too, if the step names it.
+    place = cell(page, 1, 2).locator(".place").inner_text()
+    named = [place] if place in lines.split("\n")[2] else []
+    assert reason.locator("mark.location").all_inner_texts() == named
     assert texts(page, ".reason .bar-label")[0].startswith("created")
     sync_api.expect(page.get_by_role("img", name=re.compile("Process graph"))).to_be_visible()
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus, name_folder
+from koala.cli.options import JsonOption
 from koala.cli.output import is_main, refuse_stdout, write, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
@@ -52,7 +53,7 @@ def ablate_cli(
             help="Run only this row of the table (repeatable), such as 'KoaLa'.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train every row of a table with every seed, and print the scores on dev.
 

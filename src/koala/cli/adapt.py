@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.options import JsonOption
 from koala.cli.output import refuse_stdout, show, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, tell
@@ -61,7 +62,7 @@ def adapt_cli(
     force: Annotated[
         bool, typer.Option("--force", help="Save the model even if it is not better.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Fine-tune the heads of a model on corrected procedures and export the result.
 

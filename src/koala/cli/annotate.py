@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.options import EntityOption, FindOption, KnowledgeOption
 from koala.cli.output import warn_unnamed, write
 from koala.errors import KoalaError
 
@@ -43,17 +44,8 @@ def annotate_cli(
             "others stay. Default: stdout.",
         ),
     ] = None,
-    entity: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Entity to track, aliases separated by `;` (repeatable). Default: find the "
-            "entities in the text.",
-        ),
-    ] = None,
-    find: Annotated[
-        bool, typer.Option("--find", help="Find further entities besides each --entity.")
-    ] = False,
+    entity: EntityOption = None,
+    find: FindOption = False,
     title: Annotated[
         str, typer.Option(help="Title, or the question that the text answers. Default: FILE.")
     ] = "",
@@ -75,9 +67,7 @@ def annotate_cli(
         str,
         typer.Option(metavar="MODEL", help="Name of a bundled model, or folder of a model or run."),
     ] = "small",
-    knowledge: Annotated[
-        bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
-    ] = True,
+    knowledge: KnowledgeOption = True,
 ) -> None:
     """Go through the grid of a text, the least certain cells first, and save it as an example.
 

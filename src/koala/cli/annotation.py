@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from koala.document import Procedure
+from koala.document import FixedCell, Procedure
 from koala.errors import FileError, KoalaError
 from koala.files import parse_json, read_text, write_text
 from koala.grid.explanation import Explanation
@@ -104,9 +104,9 @@ class Annotation:
         return Question(number, step, location, confidence, tuple(others))
 
     def _track(self, decisions: tuple[Decision, ...]) -> Explanation:
-        fixed: dict[int, list[tuple[int, str]]] = {}
+        fixed: dict[int, list[FixedCell]] = {}
         for each in decisions:
-            fixed.setdefault(each.row, []).append((each.step, each.location))
+            fixed.setdefault(each.row, []).append(FixedCell(each.step, each.location))
         entities = [
             replace(entity, fixed=(*entity.fixed, *fixed.get(number, ())))
             for number, entity in enumerate(self.procedure.entities)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.engines import AddressOption, Engine, EngineOption, check_address
+from koala.cli.options import KnowledgeOption
 from koala.cli.progress import show_progress
 from koala.cli.training import tell
 from koala.errors import KoalaError
@@ -54,9 +55,7 @@ def batch_cli(
             "recipes, small for other texts.",
         ),
     ] = "auto",
-    knowledge: Annotated[
-        bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
-    ] = True,
+    knowledge: KnowledgeOption = True,
 ) -> None:
     """Track many procedures: one record per line or row in, one grid out, in order.
 

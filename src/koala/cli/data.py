@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.options import JsonOption
 from koala.cli.output import show, write_json
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _Folder = Annotated[
     str,
     typer.Argument(metavar="DIR", help="Folder of ProPara, of Recipes or of koala's own corpus."),
 ]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 _PAPER = {
     "propara": {
@@ -54,7 +54,7 @@ _NOTES = {
 
 
 @app.command("stats", epilog="Example: koala data stats propara/ --json")
-def stats_cli(folder: _Folder, as_json: _Json = False) -> None:
+def stats_cli(folder: _Folder, as_json: JsonOption = False) -> None:
     """Print the paper's dataset table: procedures, entities, steps and words per split."""
     from koala.corpora import read_corpus
 
@@ -122,7 +122,7 @@ def check_cli(
             help="Folder of ProPara: also report texts that are too similar to its dev and test.",
         ),
     ] = None,
-    as_json: _Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check files of koala's own corpus: format, cells, entity names, near-duplicate texts.
 
@@ -146,7 +146,7 @@ def check_cli(
 
 
 @app.command("agreement", epilog="Example: koala data agreement corpus/")
-def agreement_cli(folder: _Folder, as_json: _Json = False) -> None:
+def agreement_cli(folder: _Folder, as_json: JsonOption = False) -> None:
     """Measure the agreement of koala's own corpus with its second annotations (second/)."""
     from koala.cli.scores import build_changes_table
     from koala.corpora.written import read_corpus_grids, read_split
@@ -202,7 +202,7 @@ def _list_shares(values: "Mapping[str, object]") -> dict[str, float]:
 def candidates_cli(
     folder: _Folder,
     split: Annotated[str, typer.Option(metavar="SPLIT", help="train or dev.")] = "dev",
-    as_json: _Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure how many gold locations are among the location candidates."""
     from rich.table import Table

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus
+from koala.cli.options import JsonOption
 from koala.cli.output import show, write_json
 from koala.cli.training import needs_training, tell
 
@@ -25,7 +26,7 @@ def train_discovery_cli(
     written: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder of koala's own corpus.")
     ] = Path("corpus"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train entity discovery on the annotated entities of the train splits, and score it on dev.
 

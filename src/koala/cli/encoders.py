@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from koala.cli.options import JsonOption
 from koala.cli.output import show, write, write_json
 
 app = typer.Typer(
@@ -16,7 +17,7 @@ app = typer.Typer(
 
 @app.command("list", epilog="Example: koala encoders list --json")
 def list_cli(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the encoders that can be fetched, and whether they are in the cache."""
     from rich.table import Table

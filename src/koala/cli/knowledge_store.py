@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.options import JsonOption
 from koala.cli.output import refuse_stdout, show, write_json
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def show_progress() -> "Iterator[Progress]":
 
 def stats_cli(
     store: StorePath = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Print the contents of a knowledge store: triples, concepts, relations, sources."""
     from koala.knowledge.store import Store

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus
+from koala.cli.options import JsonOption
 from koala.cli.output import refuse_stdout, show, write_json
 from koala.cli.training import needs_training, open_source, tell
 from koala.errors import KoalaError
@@ -15,7 +16,7 @@ MODELS_EXAMPLE = "Example: koala models --json"
 
 
 def models_cli(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the bundled models: name, size (including a shared encoder), dev scores, signature."""
     from rich.table import Table

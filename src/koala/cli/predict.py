@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from koala.cli.decoding import DecodingOption
+from koala.cli.options import DecodingOption
 from koala.cli.output import write
 from koala.cli.progress import show_progress
 from koala.cli.training import tell
 from koala.errors import FileError, KoalaError
 from koala.files import check_outputs
-from koala.registry import DEFAULT, RECIPES, load
 
 if TYPE_CHECKING:
     from koala.document import Procedure
@@ -109,6 +108,8 @@ def predict_cli(
     Without --decoding, templates and recipes are decoded by mbr, which has
     the best expected score, and other input by viterbi.
     """
+    from koala import registry
+
     if input is None and (sentences is None or template is None):
         raise KoalaError("Give --sentences and --template, or --input.")
     if input is not None and (sentences or template or questions):
@@ -134,7 +135,7 @@ def predict_cli(
         procedures = read_recipes(input) if is_recipes else read_input(input, corpus, find=find)
     elif sentences and template:
         procedures = read_procedures(sentences, template, questions)
-    tracker = load(model or [RECIPES if is_recipes else DEFAULT])
+    tracker = registry.load(model or [registry.RECIPES if is_recipes else registry.DEFAULT])
     if samples is not None:
         n_without = sum(not procedure.entities for procedure in procedures)
         tell(f"{n_without:,} procedures have no entities and are skipped.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus, name_folder
+from koala.cli.options import OutputOption
 from koala.cli.output import write
 from koala.errors import KoalaError
 
@@ -25,7 +26,12 @@ RECORD_EXAMPLE = (
 TABLES_EXAMPLE = "Example: koala report tables --check"
 PAPER_EXAMPLE = "Example: koala report paper --results results/"
 
-app = typer.Typer(no_args_is_help=True, help="Pages and pictures about results.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Pages and pictures about results.",
+    rich_markup_mode="rich",
+    epilog=TABLES_EXAMPLE,
+)
 
 
 class AttentionFormat(StrEnum):
@@ -75,9 +81,7 @@ def attention_cli(
         AttentionFormat | None,
         typer.Option(help="Output format; default: by the name of the output, else html."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: stdout.")
-    ] = None,
+    output: OutputOption = None,
 ) -> None:
     """Draw how much each model attends to each triple, in states and in locations.
 

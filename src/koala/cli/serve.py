@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.options import KnowledgeOption
 from koala.cli.training import tell
 from koala.errors import needs_extra
 from koala.web.limits import Limits
@@ -29,9 +30,7 @@ def serve_cli(
             "recipes, small for other texts.",
         ),
     ] = None,
-    knowledge: Annotated[
-        bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
-    ] = True,
+    knowledge: KnowledgeOption = True,
     steps: Annotated[int, typer.Option(help="Limit: steps per procedure.")] = _DEFAULT.steps,
     entities: Annotated[
         int, typer.Option(help="Limit: entities per procedure.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from koala.cli.options import OutputOption
 from koala.cli.output import show_grids, write
 from koala.errors import KoalaError
 from koala.files import check_outputs
@@ -47,9 +48,7 @@ def show_cli(
         typer.Option(metavar="ID", help="Show only the procedure with this id (repeatable)."),
     ] = None,
     format: Annotated[GridFormat, typer.Option(help="Output format.")] = GridFormat.TABLE,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: stdout.")
-    ] = None,
+    output: OutputOption = None,
 ) -> None:
     """Display grids in the terminal, or convert them to another format."""
     check_outputs([output], [file, sentences])

@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from koala.cli.decoding import DecodingOption
+from koala.cli.options import (
+    DecodingOption,
+    EntityOption,
+    FindOption,
+    KnowledgeOption,
+    OutputOption,
+)
 from koala.cli.output import show_grids, warn_unnamed, write
 from koala.cli.show import GridFormat
 
@@ -34,17 +40,8 @@ def track_cli(
             metavar="FILE", help="Text to read; - is stdin. Default: a bundled example."
         ),
     ] = None,
-    entity: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Entity to track, aliases separated by `;` (repeatable). Default: find the "
-            "entities in the text.",
-        ),
-    ] = None,
-    find: Annotated[
-        bool, typer.Option("--find", help="Find further entities besides each --entity.")
-    ] = False,
+    entity: EntityOption = None,
+    find: FindOption = False,
     question: Annotated[
         str,
         typer.Option(
@@ -61,9 +58,7 @@ def track_cli(
         ),
     ] = False,
     format: Annotated[GridFormat, typer.Option(help="Output format.")] = GridFormat.TABLE,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: stdout.")
-    ] = None,
+    output: OutputOption = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,9 +83,7 @@ def track_cli(
             "step, timeline of every entity, or what is combined with what in a recipe."
         ),
     ] = None,
-    knowledge: Annotated[
-        bool, typer.Option("--knowledge/--no-knowledge", help="Retrieve triples for the entities.")
-    ] = True,
+    knowledge: KnowledgeOption = True,
 ) -> None:
     """Track entities through a text and print their grid.
 
@@ -99,7 +92,7 @@ def track_cli(
     from koala.display.marks import grid_of
     from koala.errors import KoalaError
     from koala.files import check_outputs
-    from koala.inference.fixes import parse_fix
+    from koala.inference.fixes import parse_fixes
     from koala.registry import AUTO, RECIPES, choose_model, load
     from koala.text.language import is_english
 
@@ -131,7 +124,7 @@ def track_cli(
         tracker = tracker.with_decoding(decoding)
     warn_unnamed(tracker.find_unmentioned(text, entity) if entity else [])
     track = tracker.explain if explain else tracker.track
-    fixed = dict(map(parse_fix, fix or ()))
+    fixed = parse_fixes(fix or ())
     shown = track(text, entity or None, find=find, id=id, question=question, fixed=fixed)
     if view is not None:
         from koala.display.views import convert_view

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from koala.cli.corpus import Data, find_corpus, name_folder
+from koala.cli.options import JsonOption
 from koala.cli.output import is_main, show, write_json
 from koala.cli.progress import show_progress
 from koala.cli.training import needs_training, open_source, tell
@@ -54,6 +55,14 @@ def train_cli(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in its folder.")
     ] = False,
+    until: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="EPOCH",
+            help="Stop after this epoch; --resume continues with the same learning rates.",
+        ),
+    ] = None,
     layers: Annotated[
         Path | None,
         typer.Option(
@@ -62,7 +71,7 @@ def train_cli(
             "text with MPNet).",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train a tracker and print its scores on dev.
 
@@ -98,6 +107,7 @@ def train_cli(
                 folder,
                 resume=resume,
                 layers_folder=layers,
+                until=until,
                 tell=tell,
                 show_batches=batches,
             )

@@ -10,7 +10,6 @@ import typer
 from koala.cli.corpus import read_with_labels
 from koala.cli.output import is_main
 from koala.cli.progress import show_progress
-from koala.corpora.corpus import build_fold
 from koala.errors import KoalaError, needs_extra
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ def needs_training() -> Iterator[None]:
 @contextmanager
 def open_source(folder: Path, fold: str | None = None) -> "Iterator[DataSource]":
     """Read a corpus, or a fold of it; triples are retrieved, with a bar, when a run needs them."""
+    from koala.corpora.corpus import build_fold
     from koala.training.run import DataSource
 
     corpus, labels = read_with_labels(folder)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from koala.corpora.corpus import Example
 from koala.document import Procedure
-from koala.document.candidates import write_span
+from koala.document.candidates import surface_of
 from koala.grid import Grid, Row
 from koala.grid.states import ABSENT, UNKNOWN
 from koala.text.nlp import stem
@@ -33,7 +33,7 @@ def find_written_names(procedure: Procedure) -> dict[str, str]:
     for key in (squeeze, _squeeze_stems):
         for candidate in procedure.candidates:
             for span in candidate.mentions:
-                names.setdefault(key(write_span(procedure.steps, span)), candidate.name)
+                names.setdefault(key(surface_of(procedure.steps, span)), candidate.name)
             names.setdefault(key(candidate.name), candidate.name)
     return names
 

@@ -12,7 +12,13 @@ def escape(text: str) -> str:
 
 
 def escape_part(text: str) -> str:
-    """Escape a part of a sentence; keep the white space at its ends."""
+    """Escape a part of a sentence; keep the white space at its ends.
+
+    >>> escape_part(" R&D "), escape_part(" \\n")
+    (' R&amp;D ', ' ')
+    """
+    if text.isspace():
+        return " "
     before, after = (" " if end.isspace() else "" for end in (text[:1], text[-1:]))
     return f"{before}{escape(text)}{after}"
 

@@ -38,12 +38,12 @@ def find_candidates(
             name = _location_name(step.words[start:end])
             mentions.setdefault(name, []).append(Span(number, start, end))
     return tuple(
-        Candidate(name, tuple(spans), text=write_span(steps, spans[0]))
+        Candidate(name, tuple(spans), text=surface_of(steps, spans[0]))
         for name, spans in mentions.items()
     )
 
 
-def write_span(steps: Sequence[Step], span: Span) -> str:
+def surface_of(steps: Sequence[Step], span: Span) -> str:
     """Give a span as the step writes it; at the start of a sentence, without the capital."""
     step = steps[span.step]
     first = step.words[span.start]

@@ -3,6 +3,7 @@
 All of them are plain values read off a grid; `koala.display.views` renders them.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -41,15 +42,17 @@ class Change:
     def sentence(self) -> str:
         """The change as a clause: `water moves from the jug to the pot`."""
         name = split_aliases(self.entity)[0]
+        verb, auxiliary = ("", "are") if _is_plural(name) else ("s", "is")
         match self.action:
             case Action.CREATE:
-                return f"{name} appears{_where(' in', self.after)}"
+                return f"{name} appear{verb}{_where(' in', self.after)}"
             case Action.DESTROY:
-                return f"{name} is used up{_where(' in', self.before)}"
+                return f"{name} {auxiliary} used up{_where(' in', self.before)}"
             case Action.MOVE:
-                return f"{name} moves{_where(' from', self.before)}{_where(' to', self.after)}"
+                where = f"{_where(' from', self.before)}{_where(' to', self.after)}"
+                return f"{name} move{verb}{where}"
             case _:
-                return f"{name} stays{_where(' in', self.after)}"
+                return f"{name} stay{verb}{_where(' in', self.after)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +241,22 @@ def _find_arrivals(grid: Grid, number: int) -> list[str]:
 def _is_at(grid: Grid, group: Combination, location: str, number: int) -> bool:
     """Tell whether any ingredient of a group is at a location after a step."""
     return any(grid[name].locations[number] == location for name in group.ingredients)
+
+
+def _is_plural(name: str) -> bool:
+    """Guess whether a name is a plural, by its ending and a few words that have none.
+
+    >>> [_is_plural(name) for name in ("coffee grounds", "bacteria", "glass", "pot of eggs")]
+    [True, True, False, False]
+    """
+    head = re.split(r" (?:of|in|for|from|with|on) ", name.lower())[0].rsplit(" ", 1)[-1]
+    if head in _PLURALS:
+        return True
+    return head.endswith("s") and not head.endswith(("ss", "us", "is")) and head not in _SINGULARS
+
+
+_PLURALS = frozenset({"bacteria", "children", "feet", "fungi", "larvae", "mice", "people", "teeth"})
+_SINGULARS = frozenset({"gas", "lens", "molasses", "series", "species"})
 
 
 def _where(preposition: str, location: str) -> str:

@@ -1,7 +1,7 @@
 """Cells that a person has fixed: from names and locations to constraints on decoding."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from koala.decoding import Names
@@ -40,6 +40,19 @@ def parse_fix(text: str) -> tuple[tuple[str, int], str]:
             f"A fix is {text!r}; ENTITY@STEP=LOCATION was expected, as in water@3=pot."
         )
     return (match["entity"].strip(), int(match["step"])), match["location"].strip()
+
+
+def parse_fixes(texts: Iterable[str]) -> dict[tuple[str, int], str]:
+    """Read several fixes; a cell that is fixed twice with different locations is refused."""
+    fixed: dict[tuple[str, int], str] = {}
+    for key, location in map(parse_fix, texts):
+        if fixed.setdefault(key, location) != location:
+            name, step = key
+            raise KoalaError(
+                f"The cell {name}@{step} is fixed twice, as {fixed[key]!r} and as {location!r}; "
+                "fix each cell once."
+            )
+    return fixed
 
 
 def fix_cells(procedure: Procedure, fixed: FixedCells) -> Procedure:

@@ -64,11 +64,11 @@ class _Finder:
         spans, own = self._all[location], self._own.get(location, [])
         if not spans:
             return None
-        return self.place(
+        return self.locate(
             min(spans, key=lambda span: (*_rank(span, step), span not in own, span.start))
         )
 
-    def place(self, span: Span) -> TextSpan | None:
+    def locate(self, span: Span) -> TextSpan | None:
         """Give the offsets in the text of some words of a step."""
         offsets = self._procedure.steps[span.step].locate_words(span.start, span.end)
         return None if offsets is None else TextSpan(*offsets)
@@ -82,7 +82,7 @@ def _ground(row: Row, entity: Entity, finder: _Finder) -> Row:
     mentions = tuple(
         Mention(mention.step + 1, span)
         for mention in entity.mentions
-        if (span := finder.place(mention)) is not None
+        if (span := finder.locate(mention)) is not None
     )
     initial = finder.find(row.initial, 0)
     cells: list[Cell] = []

@@ -11,6 +11,7 @@ from koala.errors import KoalaError, needs_extra
 from koala.evaluation import score
 from koala.grid import Grid
 from koala.grid.views import find_views
+from koala.inference.fixes import parse_fixes
 from koala.registry import AUTO, Trackers, load
 
 if TYPE_CHECKING:
@@ -28,15 +29,18 @@ def track(
     model: str = AUTO,
     decoding: str = "viterbi",
     view: str | None = None,
+    fixed: list[str] | None = None,
 ) -> dict[str, Any]:
     """Track entities through the steps of a procedure (recipe, protocol, manual, textbook).
 
     Gives for every entity and step whether it is created, moved or destroyed, and its location
     before and after (`-`: does not exist, `?`: unknown). Entities are found if none are named.
-    With `view` (locations, steps, timeline, recipe) gives that view of the grid instead.
+    With `view` (locations, steps, timeline, recipe) gives that view of the grid instead. `fixed`
+    holds cells that are known to be right, as in `water@3=pot` (`-`: does not exist then); the rest
+    of the grid follows.
     """
     tracker = _open_trackers().choose(model, text).with_decoding(decoding)
-    grid = tracker.track(text, entities)
+    grid = tracker.track(text, entities, fixed=parse_fixes(fixed or ()))
     return find_views([grid], view)[0] if view else grid.to_dict()
 
 

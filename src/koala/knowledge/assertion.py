@@ -87,9 +87,3 @@ def describe(error: Exception) -> str:
         case ValueError():
             return str(error)
     return "a value has the wrong type"
-
-
-def shorten(line: str | bytes, width: int = 60) -> str:
-    """Return the beginning of a line in quotes."""
-    text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
-    return repr(text if len(text) <= width else text[: width - 1] + "…")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koala.errors import FileError
+from koala.files import shorten
 from koala.knowledge.assertion import (
     Assertion,
     Part,
@@ -20,7 +21,6 @@ from koala.knowledge.assertion import (
     parse_concept,
     parse_json,
     parse_weight,
-    shorten,
 )
 from koala.knowledge.lines import Block
 

@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from koala.errors import FileError
+from koala.files import shorten
 from koala.knowledge.assertion import (
     Assertion,
     Part,
@@ -13,7 +14,6 @@ from koala.knowledge.assertion import (
     parse_concept,
     parse_json,
     parse_weight,
-    shorten,
 )
 from koala.knowledge.dump import MARK, read_dump
 from koala.knowledge.lines import Block, read_blocks

@@ -1,7 +1,7 @@
 """Settings: frozen dataclasses that describe a tracker and its training, read from TOML."""
 
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 from koala.errors import FileError, KoalaError
@@ -75,6 +75,14 @@ class Settings:
             encoder=replace(self.encoder, weights=None),
             knowledge=replace(self.knowledge, weights=None),
         )
+
+    def for_card(self) -> "Settings":
+        """Give the settings for the card of a model, which may be opened on another machine.
+
+        Folders of initial weights are removed, and of the path of extra texts only the name stays.
+        """
+        training = replace(self.training, extra=PurePath(self.training.extra).name)
+        return replace(self, training=training).without_initial_weights()
 
     def to_toml(self) -> str:
         """Give all settings as TOML."""

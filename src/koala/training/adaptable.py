@@ -71,7 +71,7 @@ def save_adapted(
     if len(adapted.models) > 1:
         model = HeadEnsemble(adapted.models)
     settings = replace(
-        source.settings.without_initial_weights(),
+        source.settings.for_card(),
         reproduces=f"{source.name}, adapted to {len(adaptation.examples.corrected)} procedures",
     )
     card = Card(

@@ -1,12 +1,10 @@
 """The training loop: stage 2 of the paper, the tracker on a corpus (sections 5 and 6.2)."""
 
-import json
 import math
 import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -15,7 +13,6 @@ from torch import Tensor, nn
 from koala.encoders.weights import find_weights
 from koala.errors import KoalaError
 from koala.evaluation import DocumentScores, RecipesScores
-from koala.files import read_jsonl, write_text
 from koala.grid import Grid
 from koala.inference.calibration import Calibration, Temperatures
 from koala.inference.predict import decode_grids
@@ -38,6 +35,7 @@ from koala.training.checkpoint import (
 from koala.training.data import TrainingData
 from koala.training.distributed import Processes, trim_memory
 from koala.training.ema import EMA
+from koala.training.log import LOG, Epoch, add_to_log, describe_epoch
 from koala.training.loss import (
     Losses,
     build_targets,
@@ -47,46 +45,11 @@ from koala.training.loss import (
 )
 from koala.training.optimizer import build_optimizer, set_rates
 
-LOG = "log.jsonl"
-
 _TRIM_INTERVAL = 8
 """Batches between two calls of `trim_memory`; a call takes a twentieth of a second."""
 
 Tell = Callable[[str], None]
 ShowBatches = Callable[[int, int], None]
-
-_OLD_NAMES = {"dev_tags": "tag_nll", "dev_places": "location_nll", "expected_f1": "mbr_f1"}
-"""Names in the logs of earlier versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """One line of a training log: losses on train, scores on dev."""
-
-    epoch: int
-    loss: float
-    """Weighted sum of the three losses, mean over the batches."""
-    state_loss: float
-    location_loss: float
-    attention_loss: float
-    precision: float
-    """Precision, recall and F1 of Viterbi decoding on dev."""
-    recall: float
-    f1: float
-    seconds: float
-    """Training time."""
-    evaluation_seconds: float
-    tag_nll: float | None = None
-    """Mean NLL of the gold tags of dev; less noisy than F1 on 43 procedures."""
-    location_nll: float | None = None
-    """Mean NLL of the gold locations of dev."""
-    mbr_f1: float | None = None
-    """F1 of MBR decoding on dev; only if it selects the epoch."""
-
-    @property
-    def choice(self) -> float:
-        """The dev F1 by which the best epoch is selected."""
-        return self.f1 if self.mbr_f1 is None else self.mbr_f1
 
 
 class Training:
@@ -142,22 +105,25 @@ class Training:
     def run(
         self,
         *,
+        until: int | None = None,
         tell: Tell = lambda _: None,
         show_batches: ShowBatches = lambda _done, _total: None,
     ) -> Progress:
         """Train until the last epoch, or until dev F1 has not improved for `patience` epochs.
 
-        If `training.selection` is "last", training never stops early.
+        If `training.selection` is "last", training never stops early. Training pauses after epoch
+        `until`, if given.
         """
         training = self.settings.training
-        while self.progress.epoch < training.epochs:
+        last = training.epochs if until is None else min(until, training.epochs)
+        while self.progress.epoch < last:
             if self.progress.epoch - self.progress.best_epoch >= training.patience:
                 tell(f"Stopping early: dev F1 has not improved for {training.patience} epochs.")
                 break
             line = self._run_epoch(self.progress.epoch + 1, show_batches)
             self._update_progress(line)
             self._write(line)
-            tell(_describe(line, self.progress))
+            tell(describe_epoch(line, is_selected=self.progress.best_epoch == line.epoch))
         return self.progress
 
     def _run_epoch(self, epoch: int, show_batches: ShowBatches) -> Epoch:
@@ -301,7 +267,7 @@ class Training:
         if self.progress.best_epoch == line.epoch:
             with self.averaged():
                 save_checkpoint(self.folder / BEST, self.model, self.settings, self.progress)
-        self._log(line)
+        add_to_log(line, self.folder / LOG)
         save_checkpoint(
             self.folder / LAST,
             self.model,
@@ -311,28 +277,12 @@ class Training:
             self.average,
         )
 
-    def _log(self, line: Epoch) -> None:
-        path = self.folder / LOG
-        # After a kill between log and checkpoint the epoch runs again: its first line is replaced.
-        lines = [old for old in read_log(path) if old.epoch < line.epoch]
-        write_text(path, "".join(json.dumps(asdict(each)) + "\n" for each in [*lines, line]))
-
 
 def take_share(items: Sequence[Item], index: int, n: int) -> Sequence[Item]:
     """Deal the procedures of a batch to `n` processes in turn; give the share of one process."""
     if n == 1:
         return items
     return [item for group in group_items(items)[index::n] for item in group]
-
-
-def read_log(path: Path) -> list[Epoch]:
-    """Read the log of a run; a run without a log has no epochs yet."""
-    if not path.is_file():
-        return []
-    return [
-        Epoch(**{_OLD_NAMES.get(name, name): value for name, value in line.items()})
-        for _, line in read_jsonl(path)
-    ]
 
 
 def build_batcher(settings: Settings) -> Batcher:
@@ -344,15 +294,4 @@ def build_batcher(settings: Settings) -> Batcher:
         has_prefix=settings.encoder.has_prefix,
         has_list=settings.encoder.has_list,
         has_question=settings.encoder.has_question,
-    )
-
-
-def _describe(line: Epoch, progress: Progress) -> str:
-    return (
-        f"epoch {line.epoch:2}  loss {line.loss:.3f} (state {line.state_loss:.3f}, "
-        f"location {line.location_loss:.3f}, attention {line.attention_loss:.3f})  "
-        f"dev P {line.precision:.3f} R {line.recall:.3f} F1 {line.f1:.3f}"
-        f"{f' MBR F1 {line.mbr_f1:.3f}' if line.mbr_f1 is not None else ''}"
-        f"  tag NLL {line.tag_nll or 0:.3f}  location NLL {line.location_nll or 0:.3f}"
-        f"{' *' if progress.best_epoch == line.epoch else ''}  {line.seconds:.0f} s"
     )

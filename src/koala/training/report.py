@@ -21,7 +21,8 @@ from koala.tasks import Task, find_task
 from koala.training.attention_analysis import measure_attention
 from koala.training.calibration import find_temperatures, measure_nll
 from koala.training.checkpoint import BEST, load_checkpoint
-from koala.training.loop import LOG, Training, read_log
+from koala.training.log import LOG, read_log
+from koala.training.loop import Training
 
 REPORT, CURVE = "report.json", "curve.svg"
 VITERBI, MBR = "dev", "mbr"

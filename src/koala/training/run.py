@@ -78,12 +78,14 @@ def train(
     *,
     resume: bool = False,
     layers_folder: Path | None = None,
+    until: int | None = None,
     tell: Tell = lambda _: None,
     show_batches: ShowBatches = lambda _done, _total: None,
 ) -> RunReport:
     """Train in a folder and write a report; a resumed run gives the same result as a whole one.
 
-    `layers_folder` caches the outputs of a frozen text encoder for other runs.
+    `layers_folder` caches the outputs of a frozen text encoder for other runs. The run stops after
+    epoch `until`, if given; the schedule of the learning rates stays that of `training.epochs`.
     """
     processes = Processes()
     check_folder(folder, settings, resume=resume, corpus=source.corpus)
@@ -95,7 +97,7 @@ def train(
         write_text(folder / ORIGIN, json.dumps(sign_origin(settings, source.corpus)) + "\n")
     if resume:
         training.resume()
-    training.run(tell=tell, show_batches=show_batches)
+    training.run(until=until, tell=tell, show_batches=show_batches)
     return processes.from_main(lambda: write_report(training, source.labels))
 
 

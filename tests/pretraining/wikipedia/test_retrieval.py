@@ -19,7 +19,7 @@ from koala.pretraining.wikipedia import (
     retrieval,
     retrieve_paragraphs,
 )
-from koala.pretraining.wikipedia.retrieval import hash_ngrams
+from koala.pretraining.wikipedia.ngrams import hash_ngrams
 from koala.text.nlp import is_content
 
 CORPUS = [

@@ -23,10 +23,11 @@ from koala.inputs.arrays import Batcher
 from koala.inputs.examples import Item
 from koala.network.card import NETWORK, TRIPLES, Card, read_card
 from koala.network.onnx.network import OnnxNetwork
-from koala.network.torch.encoder import LayerMixture
 from koala.network.torch.ensemble import HeadEnsemble
 from koala.network.torch.knowledge_injector import KnowledgeInjector
 from koala.network.torch.koala import KoalaModel, build_model
+from koala.network.torch.layers import LayerMixture
+from koala.network.torch.location import LocationPredictor
 from koala.training.export.onnx import write_graphs
 from koala.training.export.unpacking import Table, unpack, unpack_graph
 
@@ -208,12 +209,18 @@ def _find_constants(model: nn.Module) -> Iterator[_Constant]:
             yield from _stack_lstm(prefix, module)
         elif isinstance(module, LayerMixture):
             yield _mix(f"{prefix}weights", module.weights)
+        elif isinstance(module, LocationPredictor):
+            yield _add_axis(f"{prefix}unknown", module.unknown)
         elif isinstance(module, KnowledgeInjector) and module.gate and module.mix:
             yield from _join_gates(prefix, module.gate, module.mix)
 
 
 def _transpose(name: str, weight: torch.Tensor) -> _Constant:
     return _Constant(_to_numpy(weight).T, lambda value: {name: value.T})
+
+
+def _add_axis(name: str, vector: nn.Parameter) -> _Constant:
+    return _Constant(_to_numpy(vector)[None], lambda value: {name: value[0]})
 
 
 def _mix(name: str, weights: nn.Parameter) -> _Constant:

@@ -58,9 +58,8 @@ def release(
     if len(opened) > 1:
         model = HeadEnsemble([each for each, _ in opened])
     batcher = build_batcher(settings)
-    data = source.get(settings)
-    settings = settings.without_initial_weights()
-    card = Card(name, settings.to_toml())
+    data = source.get(_without_extra(settings))
+    card = Card(name, settings.for_card().to_toml())
     public = None
     if encoder is not None:
         public = round_public(find_weights(settings.encoder.name), encoder)
@@ -84,7 +83,7 @@ def measure(
     the temperatures and the reranker of its annotation convention are fitted on its dev split.
     """
     settings = read_card(folder).read_settings()
-    task, data = find_task(settings), source.get(settings)
+    task, data = find_task(settings), source.get(_without_extra(settings))
     scorer = NetworkScorer(OnnxNetwork(folder), build_batcher(settings))
     scored = score_all(scorer, data.dev)
     temperatures = find_temperatures(scored)
@@ -120,11 +119,16 @@ def _calibrate_written(
     scorer: NetworkScorer, source: DataSource, settings: Settings
 ) -> tuple[Temperatures, LocationReranker]:
     """Fit temperatures and the location reranker on the dev split of koala's own corpus."""
-    training = replace(settings.training, annotators=0.0, extra="")
-    data = source.get(replace(settings, training=training))
+    bare = _without_extra(settings)
+    data = source.get(replace(bare, training=replace(bare.training, annotators=0.0)))
     scored = score_all(scorer, data.dev)
     temperatures = find_temperatures(scored)
     return temperatures, fit_reranker(scored, temperatures)
+
+
+def _without_extra(settings: Settings) -> Settings:
+    """Leave out the extra training texts, which are not needed for dev and may be elsewhere."""
+    return replace(settings, training=replace(settings.training, extra=""))
 
 
 def copy_tokenizer(encoder: str, folder: Path) -> None:
