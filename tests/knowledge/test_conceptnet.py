@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 import typer
@@ -159,7 +161,7 @@ def test_a_given_weight_is_preferred_to_an_estimate(tmp_path):
     table = "head\trelation\ttail\tin_wordnet31\nbone\tIsA\ttissue\t1\nbone\tIsA\torgan\t1\n"
     expected = {
         Triple("bone", "IsA", "tissue", 0.5, False, "n", None),
-        Triple("bone", "IsA", "organ", 2.0, True),
+        Triple("bone", "IsA", "organ", 1.82, True),  # of WordNet, without votes
     }
     assert build(tmp_path, dump, table) == expected
     assert build(tmp_path, table, dump) == expected
@@ -544,9 +546,10 @@ def test_the_command_line_raises_the_same_errors(tmp_path, run):
 def test_a_sample_of_the_real_file(data, tmp_path):
     with gzip.open(data / "conceptnet" / "conceptnet_en_merged.tsv.gz", "rt", "utf-8") as file:
         header, *rows = file
+    means = _find_mean_weights(rows)
     rows = rows[::40]
     triples = build(tmp_path, "".join([header, *rows]))
-    expected = {}
+    real, estimated = {}, {}
     shift = {"RelatedTo": -0.3, "Antonym": -0.3, "AtLocation": 0.5}
     for row in rows:
         head, relation, tail, weight, wordnet, votes, _ = row.rstrip("\n").split("\t")
@@ -554,12 +557,30 @@ def test_a_sample_of_the_real_file(data, tmp_path):
             continue
         if stem_content(head) == stem_content(tail):
             continue
-        n_votes = min(int(votes or 0), 3)
-        estimate = 2.0 if wordnet == "1" else {0: 1.0, 1: 1.0, 2: 1.5, 3: 2.828}[n_votes]
-        value = float(weight) if weight else estimate
-        expected[head, relation, tail] = round(value + shift.get(relation, 0), 3), weight == ""
-    assert {(t.head, t.relation, t.tail): (t.weight, t.is_estimate) for t in triples} == expected
-    assert len(expected) > 10_000
+        if weight:
+            real[head, relation, tail] = float(weight) + shift.get(relation, 0)
+        elif relation == "RelatedTo":
+            estimated[head, relation, tail] = 1.0 if votes else 0.7
+        else:
+            mean = means[wordnet, min(int(votes or 0), 7)]
+            estimated[head, relation, tail] = mean + shift.get(relation, 0)
+    found = {(t.head, t.relation, t.tail): t for t in triples}
+    assert found.keys() == real.keys() | estimated.keys()
+    assert {name: found[name].weight for name in real} == pytest.approx(real, abs=0.0006)
+    assert {name: found[name].weight for name in estimated} == pytest.approx(estimated, abs=0.0051)
+    assert {name for name, triple in found.items() if triple.is_estimate} == estimated.keys()
+    assert len(found) > 10_000
+    assert real
+
+
+def _find_mean_weights(rows):
+    """Give the mean of the real weights by WordNet and votes, as `koala.knowledge.weights` has."""
+    weights = defaultdict(list)
+    for row in rows:
+        _, relation, _, weight, wordnet, votes, sources = row.rstrip("\n").split("\t")
+        if weight and relation != "RelatedTo" and sources != "koala":
+            weights[wordnet, min(int(votes or 0), 7)].append(float(weight))
+    return {cell: geometric_mean(values) for cell, values in weights.items()}
 
 
 def test_paths_may_be_strings(tmp_path):
