@@ -28,9 +28,15 @@ MODELS = ROOT / "src" / "koala" / "bundled" / "models"
 
 Json = dict[str, Any]
 
-_REPEATED = ("koala predict", "koala evaluate", "KOALA_DATA=DATA python benchmarks/errors.py")
+_REPEATED = (
+    "koala predict",
+    "koala evaluate",
+    "KOALA_DATA=DATA python benchmarks/errors.py",
+    "KOALA_DATA=DATA python benchmarks/tracking.py",
+)
 """Beginnings of the commands that are run again."""
 _GROUPS = ("propara", "corpus-test", "corpus-fields", "errors", "topics", "calibration")
+"""Groups that are renewed by default. Speed is measured only if asked for, on an idle machine."""
 
 
 class Commands:
@@ -70,7 +76,7 @@ def main() -> None:
     """Renew all runs of one model."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", choices=["koala-base", "koala-small"])
-    parser.add_argument("--group", choices=_GROUPS, nargs="*", default=_GROUPS)
+    parser.add_argument("--group", choices=[*_GROUPS, "speed"], nargs="*", default=_GROUPS)
     model, groups = (given := parser.parse_args()).model, given.group
     card = json.loads((MODELS / model.removeprefix("koala-") / "card.json").read_text())
     with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +93,8 @@ def main() -> None:
 def renew(run: Json, commands: Commands, card: Json) -> None:
     """Put new scores, the network's signature, commit and date into a run."""
     if "network" in run:
-        run["network"] = card["signature"]
+        is_short = run["group"] == "speed"
+        run["network"] = find_hash(card["signature"]) if is_short else card["signature"]
     if run["group"] == "calibration":
         scores = card["scores"]
         run["signature"] = scores["signature"]
@@ -108,6 +115,9 @@ def repeat(run: Json, commands: Commands) -> None:
         run["scores"] = found[0][run["group"]]
         run["signature"] = found[0]["signature"]
         return
+    if run["group"] == "speed":
+        run["scores"], run["signature"] = read_speed(found[0]), found[0]["model"]
+        return
     if run["group"] == "propara":
         commands.run(to_test(repeated))
     run["signature"] = found[0]["signature"].split()[0]
@@ -115,6 +125,26 @@ def repeat(run: Json, commands: Commands) -> None:
     for each in found:
         fields = run["group"] == "corpus-fields"
         run["scores"] |= read_fields(each) if fields else read_scores(each, run["group"])
+
+
+def read_speed(found: Json) -> dict[str, float]:
+    """Give the figures of benchmarks/tracking.py under the names that the tables use."""
+    return {
+        "paragraphs_per_second": round(
+            found["paragraphs"] / found["seconds_for_all"]["text to grid"], 1
+        ),
+        "network_paragraphs_per_second": found["paragraphs_per_second"]["onnx"],
+        "times_the_floor": found["times_the_floor"]["onnx"],
+        "start_seconds": found["start_to_first_grid_seconds"],
+        "memory_mb": found["peak_memory_mb"],
+    }
+
+
+def find_hash(signature: str) -> str:
+    """Give the hash of the network in the signature of a model."""
+    return next(
+        each.removeprefix("network:") for each in signature.split("|") if "network:" in each
+    )
 
 
 def to_test(commands: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Runs are made again by their own commands."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -72,6 +73,25 @@ def test_calibration_comes_from_the_card():
     renew_runs.renew(run, Recorded({}), card)
     assert run["scores"] == {"error": 0.106, "error_unscaled": 0.2}
     assert run["network"] == "koala-base|network:1"
+
+
+def test_speed_is_that_of_the_benchmark():
+    command = "KOALA_DATA=DATA python benchmarks/tracking.py --model base"
+    printed = {
+        "model": "koala-base|network:12ab|koala:1", "paragraphs": 43,
+        "paragraphs_per_second": {"onnx": 20.0, "floor": 30.0},
+        "times_the_floor": {"onnx": 1.5, "floor": 1.0},
+        "seconds_for_all": {"text to grid": 8.6}, "start_to_first_grid_seconds": 3.1,
+        "peak_memory_mb": 500,
+    }  # fmt: skip
+    run = {"group": "speed", "network": "old", "command": [command]}
+    recorded = Recorded({command: json.dumps(printed)})
+    renew_runs.renew(run, recorded, card={"signature": "koala-base|network:12ab|koala:1"})
+    assert run["scores"] == {
+        "paragraphs_per_second": 5.0, "network_paragraphs_per_second": 20.0,
+        "times_the_floor": 1.5, "start_seconds": 3.1, "memory_mb": 500,
+    }  # fmt: skip
+    assert run["network"] == "12ab"
 
 
 @pytest.mark.parametrize("model", ["koala-base", "koala-small"])
