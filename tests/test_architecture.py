@@ -39,7 +39,7 @@ PACKAGES = {
     "pretraining": "document encoders errors files knowledge network settings text training",
     "registry": "bundled errors inference inputs network text tracker training",
     "bulk": "corpora discovery document errors files grid pretraining registry text tracker",
-    "integrations": "errors evaluation grid registry",
+    "integrations": "errors evaluation grid inference registry",
     "web": "bundled corpora display errors grid registry text",
     "cli": "bulk bundled corpora decoding discovery display document encoders errors evaluation files grid inference integrations knowledge network pretraining registry settings text tracker training web",
     "__main__": "cli",
