@@ -23,7 +23,7 @@ def test_files_extend_at_most_one_level_deep(path):
         assert path.parent.name != "models"
 
 
-@pytest.mark.parametrize("name", ["small", "recipes"])
+@pytest.mark.parametrize("name", ["base", "small", "recipes"])
 def test_the_settings_file_of_a_shipped_model_matches_its_card(name):
     def comparable(settings):
         training = replace(settings.training, seed=0)
